@@ -25,13 +25,14 @@ VERSION = 3
 """The version of the tables. A file of another version is rebuilt."""
 
 CLEAN_SECONDS = 10.0
-"""The time from a deletion to the cleaning, which also removes the remains of the deletions in between."""
+"""The time from a deletion to the cleaning, which removes the remains of all deletions up to then."""
 
 CLEAN_PRUNED_SECONDS = 600.0
-"""The time from a deletion by pruning to the cleaning. Pruning may delete a conversation after every turn."""
+"""The time from a deletion by pruning to the cleaning. Pruning may delete a conversation after every turn, so
+the cleaning waits for further deletions."""
 
 MANY_REMOVED = 100
-"""The number of deletions after which a cleaning starts after `CLEAN_SECONDS`, even if all are by pruning."""
+"""With this many deletions, a cleaning starts after `CLEAN_SECONDS`, even if all of them are by pruning."""
 
 LOCK_SECONDS = 1.0
 """The time for which a statement waits for another process. Most transactions take at most a tenth of it."""
@@ -147,7 +148,7 @@ class IndexTables:
         return bool(kind == self._kind)
 
     def prepare(self) -> bool:
-        """Create the tables in a new file; return False if it contains tables of another version."""
+        """Create the tables if the file is new; return False if it contains tables of another version."""
         (kind,) = self.connection.execute("PRAGMA user_version").fetchone()
         if kind:
             return bool(kind == self._kind)

@@ -21,7 +21,7 @@ _BINARY: int = getattr(os, "O_BINARY", 0)
 _OPEN_FLAGS: int = getattr(os, "O_NOFOLLOW", 0) | _BINARY
 
 TORN = "torn"
-"""The type of the line that is written after an incomplete line, to state its length in bytes."""
+"""The type of the line that follows an incomplete line and states the length of that line in bytes."""
 
 
 def encode_lines(lines: Iterable[Mapping[str, Any]]) -> bytes:
@@ -47,7 +47,7 @@ def _encode_line(line: Mapping[str, Any]) -> bytes:
 def decode_lines(data: bytes) -> Iterator[tuple[int, dict[str, Any] | None]]:
     """Yield the offset of each complete line's end, and the line; for a damaged line, yield None and stop.
 
-    An incomplete line is skipped if a `TORN` line follows it, and so is that `TORN` line. Data after the last
+    An incomplete line is skipped if a `TORN` line follows it; the `TORN` line is yielded. Data after the last
     line ending is incomplete and skipped too.
     """
     start = 0

@@ -73,7 +73,7 @@ def place_turn(
     inputs = len(facts.inputs)
     answer = () if facts.answer is None else (facts.answer,)
     ours = [*facts.inputs, *answer]
-    # Maps numbers of our first messages to the number of the client's messages with the same content.
+    # If our first n messages have the same content as the client's first m messages, this maps n to m.
     common = dict(_find_common(ours, messages, clean))
     end = common.get(inputs)
     # The client's messages end with the last question, so the client wants another answer.
@@ -132,7 +132,7 @@ def _find_common(
 def _match_next(
     ours: Sequence[Message], our_count: int, theirs: Sequence[Message], their_count: int, clean: Clean
 ) -> tuple[int, int] | None:
-    """Return how many of our next messages equal how many of the client's; None if the next ones differ."""
+    """Return the counts of our next and the client's next messages that match; None if none match."""
     if our_count == len(ours):
         return None
     mine = clean(ours[our_count])

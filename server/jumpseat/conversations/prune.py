@@ -107,7 +107,7 @@ class Pruner:
         return max(0.0, self._next_scan - time.monotonic()) if self._may_exceed(limits) else None
 
     def prune(self, limits: Limits, *, spared: Collection[str] = ()) -> list[str]:
-        """Delete conversations, oldest change first, until both limits are met. Blocks.
+        """Delete the least recently changed conversations until both limits are met. Blocks.
 
         Each batch of deletions scans the directory again under the store's lock, so that processes that prune
         simultaneously consider each other's deletions.
@@ -147,7 +147,7 @@ class Pruner:
         return scan.oldest_ns < limits.cutoff_ns or (written > 0 and scan.total + written > limits.max_bytes)
 
     def _prune_batch(self, limits: Limits, skipped: set[str], deleted: list[str]) -> bool:
-        """Delete for `BATCH_SECONDS`; return False if there is more to delete.
+        """Delete for at most `BATCH_SECONDS`; return False if there is more to delete.
 
         Args:
             limits: the limits.

@@ -28,7 +28,7 @@ class NewTurn:
     """A turn as its client sent it."""
 
     conversation_id: str
-    """The id that the client named, or one from the daemon."""
+    """The id that the client named, or one that the daemon chose."""
 
     turn_id: str
     messages: Sequence[Message]
@@ -88,7 +88,8 @@ def build_fork_header(
 ) -> dict[str, Any]:
     """Return the first line of a fork. It contains the messages, so that the parent can be deleted.
 
-    `turn` is the turn with which the fork starts; its client may differ from the parent's client.
+    `turn` is the turn with which the fork starts, and whose client may differ from the parent's client. It is
+    None if the fork is only a copy.
     """
     return _build_line(
         secrets,
@@ -216,7 +217,7 @@ def build_title_line(title: str, now: datetime, secrets: KnownSecrets) -> dict[s
 
 
 def _resolve_directory(turn: NewTurn) -> str | None:
-    # The working directory of a client may be reached through links.
+    # Lists are filtered by directory without links, so links in the client's directory must be resolved.
     return None if turn.directory is None else resolve_links(str(turn.directory))
 
 

@@ -27,14 +27,14 @@ from jumpseat.chat import (
 from jumpseat.dialects.arguments import parse_arguments
 
 _Part: TypeAlias = list[str] | tuple[Any, ...] | ToolUseBlock
-"""A list is a run of texts, a tuple is an image, a context or a result, and a block is a call."""
+"""A list is a run of texts; a tuple is an image, a document, a context or a result; a block is a call."""
 
 
 _ASCII_SPACE = bytes(code for code in range(128) if chr(code).isspace())
 
 
 class MessageWords(NamedTuple):
-    """The part of a message that every client preserves, equal for the same content."""
+    """The part of a message that every client preserves. It is equal for messages with the same content."""
 
     digest: int
     """A hash of the texts without white space and of the other compared blocks; 0 if there are neither."""

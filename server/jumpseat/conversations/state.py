@@ -89,7 +89,7 @@ class State:
     ended_answer: Message | None = None
     """The answer that follows `inputs`; None if there is none.
 
-    While the last turn is open, its partial answer is not used here.
+    While the last turn is open, its partial answer is in `TurnState.partial` instead.
     """
 
     open_turns: dict[str, TurnState] = field(default_factory=dict)
@@ -99,7 +99,7 @@ class State:
     """The last turn of each session in the conversation, by the session's id."""
 
     usage: Usage | None = None
-    """The usage of the last turn that reported one."""
+    """The usage that was reported last."""
 
     cost: Cost | None = None
     """The total cost of the turns in this file."""
