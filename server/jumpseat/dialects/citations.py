@@ -8,7 +8,7 @@ from typing import Any
 from jumpseat.chat import CitationEvent
 from jumpseat.dialects.loose_values import count_in, text_in
 
-# This maps each unit to the members of an Anthropic location with the start and the end of the passage.
+# For each unit, these are the members of an Anthropic location that contain the passage's start and end.
 _PLACES = {
     "character": ("start_char_index", "end_char_index"),
     "page": ("start_page_number", "end_page_number"),

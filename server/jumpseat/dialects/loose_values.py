@@ -52,7 +52,7 @@ def limit_in(value: Any) -> int | None:
 
 
 def moment_in(value: Any) -> datetime | None:
-    """Convert a date, an RFC 3339 time or Unix seconds to UTC; a time without a zone is assumed to be UTC.
+    """Convert a date, an RFC 3339 time or positive Unix seconds to UTC; a time without a zone counts as UTC.
 
     Return None for anything else, and for a time that `datetime` cannot represent in UTC.
     """

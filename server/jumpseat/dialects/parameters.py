@@ -1,4 +1,4 @@
-"""Merges the parameters of a request's body, removes some of them, and creates the warning about that.
+"""Merges the parameters of a request's body, removes parameters, and creates the warning about a removal.
 
 `jumpseat.config` rejects parameters that a provider's table must not set, such as `messages`.
 """

@@ -84,7 +84,7 @@ async def _run_attempts(registry: Registry, target: ResolvedModel, planned: Plan
 
 
 def _suggest_models(registry: Registry) -> str:
-    """Return a hint. If the lists fetched so far contain a model that can fill in, the hint names it."""
+    """Return a hint. If the lists fetched so far contain a model that can fill in text, the hint names it."""
     lists = [registry.known_models(provider) or {} for provider in registry.ids]
     able = [row.info.id for rows in lists for row in rows.values() if row.info.supports_infill]
     such = f", such as {able[0]}" if able else ""

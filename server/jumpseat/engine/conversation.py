@@ -169,7 +169,7 @@ class Conversation:
         # Anthropic's API rejects repeated ids.
         self._calls.make_ids_unique()
         result = self._place_results(warnings)
-        # If the client's last message was empty, or its results were moved to earlier calls, the result ends
+        # If the client's last message was empty, or its results were moved to earlier calls, the list ends
         # with an assistant message. The model must still answer.
         if result[-1].role == "assistant" and self._messages[-1].role == "user":
             result.append(Message.user(CLOSING))
@@ -196,8 +196,8 @@ class Conversation:
                     result.append(Message("user", tuple(pending)))
                 calls = self._calls.by_message[index]
                 result.append(rename_calls(message, calls))
-                # Chat completions and Anthropic's API reject a call whose result does not follow directly;
-                # Responses rejects a call without a result.
+                # Chat completions and Anthropic's API reject a call whose result does not follow directly.
+                # The Responses API rejects a call without a result.
                 pending = [call.join_results() for call in calls]
                 continue
             others = [block for block in message.content if not isinstance(block, ToolResultBlock)]

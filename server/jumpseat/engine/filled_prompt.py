@@ -20,7 +20,7 @@ UNKNOWN_LIMIT = 32_000
 """The input limit in tokens to assume if the model's limit is unknown. Most models accept this much, and half
 of it is enough for most diffs."""
 
-SHARE = 2
+DIVISOR = 2
 """Diffs may use the input limit divided by this number. The rest is for the prompt, the answer, and the error
 of the estimate."""
 
@@ -62,7 +62,7 @@ async def fill_prompt(
         return FilledPrompt(prompt.fill(given), context)
     messages = (Message("user", (*context, TextBlock(prompt.fill(given)))),)
     turn_request = TurnRequest(messages=messages, system=prompt.system, model=model, settings=prompt.settings)
-    max_bytes = await _find_limit(registry, turn_request) * BYTES_PER_TOKEN // SHARE
+    max_bytes = await _find_limit(registry, turn_request) * BYTES_PER_TOKEN // DIVISOR
     texts = [given, *(block.text for block in context)]
     shortened = await compute(is_long(messages), shorten_diffs, texts, max_bytes)
     if not shortened.note:

@@ -1,7 +1,8 @@
 """Moves or replaces generated images that cannot be sent back in an assistant message.
 
-An image that the same model generated can be sent back if it has `opaque` data. A note replaces every other
-generated image. If the model is known to support vision, and a user message follows, the image moves there.
+An image that the same model generated can be sent back if it has `opaque` data. Any other generated image
+is replaced by a note. If the model is known to support vision, and a user message follows, the image moves
+there.
 """
 
 from __future__ import annotations

@@ -135,7 +135,7 @@ def _limit_tokens(
     """Return the limits for a turn.
 
     Args:
-        named: the limit of the request or of the settings, if any.
+        named: the limit that the request or the user's settings set, if any.
         default: the field `max_tokens_default` of `TurnRequest`.
     """
     limit = target.info.max_output_tokens if target.info else None

@@ -31,7 +31,8 @@ from jumpseat.wire import write_json
 # A tokenizer would not help, because the error comes from the provider's additions (framing, a preamble for
 # tools). An estimate from the bytes is as close to the total as an exact count of the text.
 BYTES_PER_TOKEN = 4
-"""UTF-8 bytes, not characters, so that estimates are as good for Chinese and Japanese as for English."""
+"""The average length of a token in UTF-8 bytes. Counting characters instead would make estimates for Chinese
+and Japanese worse than those for English."""
 
 REQUEST_TOKENS = 3
 MESSAGE_TOKENS = 4

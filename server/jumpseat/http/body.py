@@ -89,8 +89,8 @@ class Body:
     async def release(self, client: HttpClient) -> None:
         """Release the connection.
 
-        After an end mark, the rest of the answer is first read in the background, because the connection can
-        only be reused after that.
+        After an end mark, the rest of the answer is first read in the background, because the connection
+        cannot be reused before that.
         """
         if self.answered and not self._ended:
             client.run_in_background(self._drain())

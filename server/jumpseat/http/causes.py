@@ -1,7 +1,7 @@
 """Explains why a connection failed, from the error of the operating system or of TLS.
 
-A failure that only the user can fix gets a hint and is not retried. Verification cannot be disabled, so no
-hint suggests it. Texts never contain a URL.
+A failure that only the user can fix gets a hint and is not retried. No hint suggests disabling the
+verification of certificates, because that is not possible. Texts never contain a URL.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ class HttpClient:
         return client
 
     def make_detached(self) -> HttpClient:
-        """Create a client with the same options, which outlives this client's session."""
+        """Create a client that has the same options and outlives this client's session."""
         shared = self._connections.shared
         return HttpClient(self._provider, self._table, shared=shared, public_only=self.public_only)
 

@@ -84,9 +84,9 @@ def encode_assistant_part(block: ContentBlock, origin: Origin) -> dict[str, Any]
 def drop_cut_off_calls(
     messages: Sequence[dict[str, Any]], warnings: list[WarningEvent]
 ) -> list[dict[str, Any]]:
-    """Remove from the wire messages the calls of the provider's own tools that have no result.
+    """Remove unanswered calls of the provider's own tools from the wire messages.
 
-    A call has no result if the answer was cancelled before the result arrived.
+    A call is unanswered if the answer was cancelled before the call's result arrived.
     """
     answered = {
         part.get("tool_use_id")

@@ -36,7 +36,7 @@ from jumpseat.dialects.provider_errors import clean_message, error_from_fault, r
 from jumpseat.dialects.stop_reasons import choose_stop_reason, stop_reason_of
 
 _TEXT_OF_DELTA = {"text_delta": "text", "thinking_delta": "thinking"}
-"""The member with the text for each type of delta; the type of the block has the same name."""
+"""The member that contains the text, by type of delta. The type of the delta's block has the same name."""
 
 _OWN_KEYS = frozenset({"type", "id", "name", "input"})
 
@@ -179,7 +179,7 @@ class AnthropicMessagesDecoder:
             self._usage.cost = self._extras.cost_in(container) or self._usage.cost
 
     def _send_response(self, model: str = "", response_id: str = "") -> None:
-        """Emit the answer's model and id if they are new; without an id, only if nothing was emitted."""
+        """Emit the answer's model and id if they are new; without an id, only if neither was emitted yet."""
         response = (model or self._model, response_id)
         if response == self._sent_response or (self._sent_response is not None and not response_id):
             return

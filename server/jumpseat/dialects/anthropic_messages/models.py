@@ -28,7 +28,8 @@ class ModelRules:
     off: OffForm = "disabled"
     """The way to turn thinking off.
 
-    `low_effort` means that thinking can only be reduced, and `absent` that the model never thinks.
+    `between_tools` means that the model may still think briefly between tool calls, `low_effort` that
+    thinking can only be reduced, and `absent` that the model never thinks.
     """
 
     hides_thinking: bool = False
@@ -40,7 +41,8 @@ class ModelRules:
     strict_thinking: bool = False
     """Whether the API rejects most sampling values while the model thinks.
 
-    If `thinking` is `enabled`, it also rejects forced tools, and thinking that starts between tool calls.
+    If `thinking` is `enabled`, the API also rejects forced tools, and thinking that starts between tool
+    calls.
     """
 
     takes_forced_tools: bool = True

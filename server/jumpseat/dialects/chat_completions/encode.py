@@ -82,7 +82,7 @@ class EndpointFacts:
 
     wants_reasoning_content: bool = False
     """Whether the endpoint rejects an assistant's tool calls without `reasoning_content`, as DeepSeek does
-    while it thinks. A message without reasoning then gets an empty text."""
+    while it thinks. A message with calls but without reasoning then gets an empty `reasoning_content`."""
 
     cache_marks: Literal["none", "parts", "messages"] = "none"
     """The form of marks for the prompt cache. `parts` means `cache_control` in a part of the content, which

@@ -1,6 +1,6 @@
-"""Separates the text of an answer from reasoning that the content has between `<think>` and `</think>`.
+"""Separates the text of an answer from reasoning that the content contains between `<think>` and `</think>`.
 
-Groq's raw format, and older versions of llama.cpp and vLLM, send reasoning in this form. Source:
+Groq in its raw format, and older versions of llama.cpp and vLLM, send reasoning in this form. Source:
 `tests/dialect_rows/chat_completions.py`.
 """
 

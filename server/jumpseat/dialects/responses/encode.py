@@ -20,7 +20,7 @@ ENCRYPTED_REASONING = "reasoning.encrypted_content"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResponsesFacts:
-    """The properties of the endpoint that the encoder depends on."""
+    """The properties of the endpoint that the encoder and its caller depend on."""
 
     provider: str
     """The configured provider's id; opaque data of another origin is left out."""

@@ -143,7 +143,8 @@ class OutputItems:
         )
 
     def _find_known(self, index: int | None, name: str, kind: str) -> Item | None:
-        # The index takes precedence over the id, because Copilot changes the id in each event.
+        # The item at the index is used even if its id is different, because Copilot changes the id in each
+        # event. Only an item that has the id takes precedence.
         alike = [item for item in reversed(self._items) if item.kind == kind]
         placed = next((item for item in alike if index is not None and item.index == index), None)
         named = next((item for item in alike if name and name in item.ids), None)
