@@ -143,7 +143,7 @@ class IndexTables:
         self._kind = VERSION * 2 + self.trigrams
 
     def are_ours(self) -> bool:
-        """Whether the tables have this version, and trigrams exactly if this SQLite supports them."""
+        """Whether the tables have this version, and trigrams if and only if this SQLite supports them."""
         (kind,) = self.connection.execute("PRAGMA user_version").fetchone()
         return bool(kind == self._kind)
 

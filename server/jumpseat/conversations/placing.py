@@ -87,7 +87,7 @@ def place_turn(
             return Placing("continue", inputs, end)
     base = max(common)
     new = common[base]
-    # The messages replace a last question that got no output.
+    # The last question got no output, so the messages may replace it.
     if _is_empty(facts) and base >= facts.before_last and _has_content(messages[new:]):
         return Placing("continue", base, new)
     return Placing("fork", base, new)

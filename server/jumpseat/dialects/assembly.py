@@ -103,7 +103,7 @@ class BlockAssembler:
             thinking_opaque: called when a thinking block is closed; returns its opaque data.
         """
         self.id_suffix = ""
-        """The end of generated call ids, which makes the ids of different answers different."""
+        """The end of generated call ids, which distinguishes the ids of different answers."""
 
         self.has_endless_whitespace = False
         """Whether a tool call exceeded `MAX_WHITESPACE`, so that the decoder should end the answer."""

@@ -1,4 +1,4 @@
-"""The attempts of one turn: streaming, retries and replanned requests."""
+"""The attempts at one planned request: streaming, retries and replans."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 
 
 class Attempts:
-    """Repeats the request of a turn until an attempt succeeds or the budget is used up."""
+    """Repeats a request of a turn, or of a completion, until it succeeds or the budget is used up."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class Attempts:
         """
         Args:
             planned: the plan with the request of the first attempt.
-            budget: the remaining retries and replans of this turn.
+            budget: the retries and replans that are allowed.
             fold: receives every event of the current attempt.
             sink: receives every event except the last.
             memory: records the blocks that the provider refused when they were sent back.

@@ -31,13 +31,13 @@ def place_images(
     for index, message in enumerate(messages):
         if message.role != "assistant":
             continue
-        images = [block for block in message.content if _must_move(block)]
+        images = [block for block in message.content if _is_replaced(block)]
         if not images:
             continue
         users = (at for at in range(index + 1, len(messages)) if messages[at].role == "user")
         following = next(users, None) if sees else None
         note = TextBlock(LEFT_OUT if following is None else FOLLOWS)
-        content = tuple(note if _must_move(block) else block for block in message.content)
+        content = tuple(note if _is_replaced(block) else block for block in message.content)
         placed[index] = replace(message, content=content)
         if following is None:
             lost += len(images)
@@ -49,7 +49,7 @@ def place_images(
     return placed
 
 
-def _must_move(block: ContentBlock) -> bool:
+def _is_replaced(block: ContentBlock) -> bool:
     return isinstance(block, ImageBlock) and block.opaque is None
 
 

@@ -23,7 +23,9 @@ Most providers scale images down to about a megapixel.
 """
 
 PAGE_TOKENS = 2000
-"""The tokens of a PDF page, from Anthropic's page on PDF support. The number of pages is unknown."""
+"""The tokens of a PDF page, from Anthropic's page on PDF support. The number of pages is unknown, so a
+document counts as one page.
+"""
 
 _HEAD_LENGTH = 96 * 1024
 """The number of base64 characters to read. It is large because a JPEG's dimensions follow its preview."""

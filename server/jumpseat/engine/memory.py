@@ -50,7 +50,7 @@ _BLOCK_OVERHEAD = 200
 """The bytes of a block and its index entries, excluding its texts."""
 
 _PARSED = 4
-"""The size of parsed JSON as a multiple of its text."""
+"""The size of parsed JSON as a multiple of the size of its text."""
 
 
 class _Place(NamedTuple):
@@ -232,15 +232,15 @@ class BlockMemory:
     ) -> tuple[ContentBlock, ...] | None:
         """Return the remembered answer from which a client dropped data.
 
-        Returns:
-            None if no data was dropped, or if no answer matches with certainty.
-
         Args:
             given: the client's blocks.
             places: the positions in the conversation.
             number: the number of the message with the blocks, or of the first of several messages.
             origin: the provider and model of the request.
             words: the joined words, if the blocks come from several messages.
+
+        Returns:
+            The content of the answer; None if no data was dropped, or if no answer matches with certainty.
         """
         if any(map(_has_provider_data, given)):
             # The client preserves such data, so it removed any missing block on purpose.

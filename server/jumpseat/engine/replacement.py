@@ -98,7 +98,7 @@ def _find_line_endings(target: str) -> str:
     """Return the line endings at the end of the target, as line feeds."""
     stripped = target.rstrip("\r\n")
     end = target[len(stripped) :].replace("\r\n", "\n")
-    # A target of blank lines marks a place for new text, so do not append all of them.
+    # A target of blank lines marks a place for new text, so do not append all its line endings.
     return end if stripped else end[:1]
 
 

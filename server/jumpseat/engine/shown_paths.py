@@ -20,8 +20,10 @@ class ShownPaths:
     """The absolute path of the first workspace folder or, without a workspace, of the working directory."""
 
     real_directory: str
-    """`directory` with links resolved: a client may name its folder by a link, but its files
-    without the link."""
+    """`directory` with links resolved.
+
+    A client may name its folder by a link, but name the folder's files without the link.
+    """
 
     home: str
     """The home directory; empty if unknown."""

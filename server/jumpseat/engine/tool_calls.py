@@ -19,7 +19,7 @@ from jumpseat.chat import (
 )
 
 UNANSWERED_CALL = "The tool was not run."
-"""The result of a call for which the client sends none."""
+"""The error result that is added to a call without a result."""
 
 
 @dataclass(slots=True)

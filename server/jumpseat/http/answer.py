@@ -116,7 +116,7 @@ class AnswerReader:
         if not is_stream:
             return False
         # The HTML Standard requires clients to reject an event stream with any other content type. Accept
-        # plain text, JSON and a missing type, because some proxies label streams like that.
+        # JSON and the types in `UNTYPED`, because some proxies label streams like that.
         if self._kind not in UNTYPED and not self._kind.endswith("json"):
             raise ProtocolError(f"The answer is an event stream with the content type {self._kind!r}.")
         self._events = EventStreamDecoder()

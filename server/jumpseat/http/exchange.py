@@ -85,13 +85,13 @@ class HttpCall:
 
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     body: Any = field(default=None, repr=False)
-    """The JSON value to send; None for no body."""
+    """The JSON value to send; None to send `content` instead."""
 
     timeout: float | None = None
     """How many seconds the server may be silent before the request fails; None for `IDLE_SECONDS`."""
 
     content: bytes = field(default=b"", repr=False)
-    """The bytes to send if `body` is None."""
+    """The bytes to send if `body` is None; empty for no body."""
 
 
 @dataclass(frozen=True, slots=True)
