@@ -163,7 +163,8 @@ def build_partial_line(
         now: the time.
     """
     secrets = begun.turn.secrets
-    # Leave out the beginning of a possible secret, which only the next line would complete.
+    # A text may end within a secret. Leave out the beginning of the secret, because only a whole secret is
+    # redacted.
     whole = [
         replace(block, text=secrets.without_open_end(block.text)) if isinstance(block, TextBlock) else block
         for block in content

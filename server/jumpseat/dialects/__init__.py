@@ -1,6 +1,6 @@
 """The wire formats of model APIs: pure functions that encode requests and decode answers.
 
-This is a stable, public API for plug-ins. A new dialect only needs `Decoder`, `BlockAssembler` and
+This is a stable, public API for plug-ins. A new dialect needs only `Decoder`, `BlockAssembler` and
 `render_context`.
 """
 

@@ -106,9 +106,7 @@ def drop_cut_off_calls(
             # A signature covers the calls of its turn. Without the calls, the thinking would be rejected.
             thinking = ("thinking", "redacted_thinking")
             parts = [part for part in parts if part not in cut_off and part["type"] not in thinking]
-            message_text = (
-                f"Calls of the provider's own tools without a result were left out ({len(cut_off)})."
-            )
+            message_text = f"Unanswered calls of the provider's own tools were left out ({len(cut_off)})."
             warnings.append(WarningEvent("unfinished_dropped", message_text))
         if parts:
             result.append({**message, "content": parts})

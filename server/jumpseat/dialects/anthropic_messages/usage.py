@@ -29,8 +29,8 @@ class UsageCounter:
         """Apply the `usage` of an event; a field that is absent or null does not change."""
         if not isinstance(usage, Mapping):
             return
-        # Later counts replace earlier ones. The counts in `message_start` may be 0 if a gateway sends them,
-        # or if the provider runs its own tools.
+        # Later counts replace earlier ones. In `message_start`, gateways may report 0, and so may a provider
+        # that runs its own tools.
         iterations = mappings_in(usage.get("iterations"))
         for name in _FIELDS:
             count = count_in(usage.get(name))

@@ -104,7 +104,7 @@ def encode(request: ChatRequest, facts: ServerFacts) -> dict[str, Any]:
         body["format"] = "json"
     # When the context is full, the server would by default drop the oldest messages (`truncate`) or the
     # beginning of the answer (`shift`) silently. With these values, it returns an error for a prompt that is
-    # too long, and ends an answer that is too long with the done reason `length`.
+    # too long, and reports the done reason `length` for an answer that is too long.
     body["truncate"] = False
     body["shift"] = False
     options: dict[str, Any] = {"num_predict": request.max_tokens}
