@@ -198,5 +198,6 @@ def find_cut(messages: Sequence[Message], count: int | None) -> int:
             elif isinstance(block, ToolResultBlock):
                 call = unanswered.pop(block.tool_use_id, end)
                 if number >= end > call:
+                    # Copy at least one message, even if the call is in the first one.
                     return max(call, 1)
     return end
