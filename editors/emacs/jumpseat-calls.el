@@ -152,7 +152,7 @@ If several answers have a call with this id, return the last one."
   (let ((map (make-sparse-keymap)))
     (define-key map (kbd "C-c C-y") #'jumpseat-allow)
     (define-key map (kbd "C-c C-x") #'jumpseat-deny)
-    (define-key map (kbd "C-c C-r") #'jumpseat-allow-remembered)
+    (define-key map (kbd "C-c C-r") #'jumpseat-allow-and-remember)
     (define-key map (kbd "C-c C-d") #'jumpseat-show-diff)
     map)
   "Keymap for chats with a call that needs approval.")
@@ -235,7 +235,7 @@ It is turned on and off with the approval requests."
                            (jumpseat--view-make-button "Deny" #'jumpseat-deny)
                            (unless plain (jumpseat--view-make-button "Diff" #'jumpseat-show-diff))
                            (unless (seq-empty-p (plist-get request :remember))
-                             (jumpseat--view-make-button "Remember" #'jumpseat-allow-remembered))))))))
+                             (jumpseat--view-make-button "Remember" #'jumpseat-allow-and-remember))))))))
 
 (defun jumpseat-calls--reveal (overlay)
   "Scroll the windows that follow the answer so that they show all of OVERLAY."
@@ -338,7 +338,7 @@ With a prefix argument, read a REASON for the model."
                (list (format "%s %s" server time) (list :remember remember :scope "server") ""))))
      (plist-get request :remember))))
 
-(defun jumpseat-allow-remembered ()
+(defun jumpseat-allow-and-remember ()
   "Allow the call at point, and choose what else to allow from now on."
   (interactive)
   (let* ((overlay (jumpseat-calls--find-approval))

@@ -26,7 +26,7 @@
 ;;   M-x jumpseat-rewrite-with  rewrite with another model, system prompt or context
 ;;   M-x jumpseat-menu      show and change everything in one menu
 ;;   M-x jumpseat-add       add the region, buffer or marked files to the chat's context
-;;   M-x jumpseat-model     choose the chat's model, or elsewhere the default model
+;;   M-x jumpseat-model     choose the chat's model, or outside a chat the default model
 ;;   M-x jumpseat-settings  choose settings of the chat
 ;;   M-x jumpseat-tools     choose the tools of the chat
 ;;   M-x jumpseat-preset    apply a preset to the chat

@@ -228,7 +228,7 @@ M.subcommands = {
     allows_invalid_options = true,
   },
   model = {
-    about = 'choose the model of the chat, or elsewhere the default model',
+    about = 'choose the model of the chat, or outside a chat the default model',
     run = function(args) require('jumpseat.input.models').choose(current_buffer(), args.args) end,
     complete = complete_models,
   },
