@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from abc import abstractmethod
 from collections.abc import Coroutine
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from jumpseat.chat import FileDiff
 from jumpseat.system.folder import Folder
@@ -39,8 +39,6 @@ class ChangeTool(FileTool[A], Generic[A]):
     """A tool that changes one file. A change is checked before the user is asked, and again afterwards."""
 
     kind = "edit"
-    creates: ClassVar[bool]
-    """Whether the tool can create a file."""
 
     def __init__(self, resources: FileResources) -> None:
         """
@@ -50,11 +48,11 @@ class ChangeTool(FileTool[A], Generic[A]):
         self._resources = resources
 
     @abstractmethod
-    def replace(self, call: FileCall[A], text: str, location: Location) -> Replacement:
-        """Return the change of the file's text. The text is empty if the file does not exist.
+    def replace(self, call: FileCall[A], text: str | None, location: Location) -> Replacement:
+        """Return the change of the file's text, which is None if the file does not exist.
 
         Raises:
-            ToolError: the arguments do not fit the text.
+            ToolError: the arguments do not fit the text, or the tool cannot create a file.
         """
 
     async def preview(self, call: FileCall[A]) -> Preview:
@@ -111,13 +109,9 @@ class ChangeTool(FileTool[A], Generic[A]):
         Raises:
             ToolError: the conversation does not know the current text, or the change does not fit it.
         """
-        if current is None:
-            if not self.creates:
-                raise ToolError(f"There is no file {location.name}. Use the tool write to create it.")
-            replacement = Replacement("", 0, 0, self.replace(call, "", location).passage)
-        else:
+        if current is not None:
             _check_known(location, current, known)
-            replacement = self.replace(call, current.text, location)
+        replacement = self.replace(call, None if current is None else current.text, location)
         try:
             replacement.passage.encode()
         except UnicodeEncodeError:
@@ -178,10 +172,11 @@ class EditTool(ChangeTool[EditArguments]):
         "with newText."
     )
     arguments = EditArguments
-    creates = False
 
-    def replace(self, call: FileCall[EditArguments], text: str, location: Location) -> Replacement:
+    def replace(self, call: FileCall[EditArguments], text: str | None, location: Location) -> Replacement:
         """Replace the passage."""
+        if text is None:
+            raise ToolError(f"There is no file {location.name}. Use the tool write to create it.")
         return replace_once(text, call.arguments.old_text, call.arguments.new_text, location.name)
 
 
@@ -195,9 +190,8 @@ class WriteTool(ChangeTool[WriteArguments]):
         "have read. To change a part of a file, use edit."
     )
     arguments = WriteArguments
-    creates = True
 
-    def replace(self, call: FileCall[WriteArguments], text: str, location: Location) -> Replacement:
+    def replace(self, call: FileCall[WriteArguments], text: str | None, location: Location) -> Replacement:
         """Replace the whole text."""
         return replace_all(text, call.arguments.text)
 

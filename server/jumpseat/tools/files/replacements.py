@@ -70,12 +70,18 @@ def replace_once(text: str, old: str, new: str, name: str) -> Replacement:
     )
 
 
-def replace_all(text: str, new: str) -> Replacement:
+def replace_all(text: str | None, new: str) -> Replacement:
     """Replace the whole text. The new text receives the line endings of the old one.
+
+    Args:
+        text: the old text; None if the file does not exist.
+        new: the new text.
 
     Raises:
         ToolError: nothing would change.
     """
+    if text is None:
+        return Replacement("", 0, 0, new)
     line_ending = find_line_ending(text)
     passage = new if line_ending is None else convert_line_endings(new, line_ending)
     if passage == text:

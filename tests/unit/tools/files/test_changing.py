@@ -148,6 +148,15 @@ async def test_a_new_file_is_written_with_the_folders_that_are_missing(project: 
 
 
 @WRITE
+async def test_an_empty_file_is_created(project: Project) -> None:
+    assert await project.ok("write", path="package/__init__.py", text="") == "Created package/__init__.py."
+
+    file = project.root / "package/__init__.py"
+    assert file.read_bytes() == b""
+    assert project.questions[0].diff == [FileDiff(file.as_uri(), None, "")]
+
+
+@WRITE
 async def test_an_existing_file_is_written_as_a_whole_after_it_was_read(project: Project) -> None:
     file = project.write("a", "one\r\ntwo\r\n")
     await project.ok("read", path="a")
