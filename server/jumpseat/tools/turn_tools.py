@@ -282,8 +282,8 @@ class TurnTools:
         if question is None:
             return None
         digest = digest_of(offered.server, offered.tool)
-        # The earlier decision is a denial. A decision that allows the tool prevents the question, or leaves
-        # `remember` empty.
+        # An earlier decision is a denial here: a decision that allows the tool would have prevented every
+        # question except one whose `remember` is empty.
         if question.remember and digest in self._for_turn:
             return _describe_denial(self._for_turn[digest])
         if self._approvals is None:

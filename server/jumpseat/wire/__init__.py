@@ -1,4 +1,4 @@
-"""LSP frames and a small JSON-RPC peer, for the daemon, its clients, and child language servers."""
+"""LSP frames and a small JSON-RPC peer, for clients, the daemon, and language servers that it runs."""
 
 from jumpseat.wire.framing import (
     MAX_FRAME_BYTES,

@@ -333,7 +333,7 @@ def _find_id(head: bytes, tail: bytes) -> RequestId | None:
 
 
 def _restore_ids(value: Any, exact: Any) -> Any:
-    """Replace the ids in a message or batch with those in `exact`, where U+0000 is not replaced."""
+    """Replace the ids in a message or batch with those in `exact`, where U+0000 was kept."""
     if isinstance(exact, list):
         return [_restore_ids(*pair) for pair in zip(value, exact, strict=True)]
     if isinstance(exact, dict):

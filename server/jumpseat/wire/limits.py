@@ -104,7 +104,7 @@ def _is_balanced(text: bytes) -> bool:
 
 
 class _MarkReader:
-    """Finds the brackets, commas and colons of a text outside strings, piece by piece."""
+    """Finds the marks of a text: its brackets, commas and colons outside strings. Works piece by piece."""
 
     def __init__(self) -> None:
         self._in_string = False

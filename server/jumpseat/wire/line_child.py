@@ -18,7 +18,7 @@ from jumpseat.wire.messages import Invalid
 logger = logging.getLogger(__name__)
 
 PIECE_BYTES = 16 * 1024
-"""The number of bytes that are decoded before other tasks can run. Many short lines take about 2 ms."""
+"""The number of bytes that are decoded before other tasks can run. In short lines, they take about 2 ms."""
 
 MAX_UNREAD_BYTES = 256 * 1024
 """If at least this many bytes wait for `receive`, no more output is read from the program."""

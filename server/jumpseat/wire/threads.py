@@ -84,10 +84,10 @@ class ThreadedReader:
         self._on_data = on_data
         self._on_eof = on_eof
         self._closed = self._paused = False
-        self._withholds_room = False
-        # The thread passes on one chunk per iteration of the event loop, so that other connections are served
-        # in between.
-        self._room = threading.Semaphore(1)
+        self._withholds_permit = False
+        # The thread needs the permit to pass on a chunk. The event loop returns the permit after handling the
+        # chunk, so other connections are served in between.
+        self._permit = threading.Semaphore(1)
         # Start a daemon thread: a non-daemon thread that is blocked in a read would keep the process alive.
         threading.Thread(target=self._run, name="jumpseat-read", daemon=True).start()
 
@@ -99,7 +99,7 @@ class ThreadedReader:
     def close(self) -> None:
         """Stop passing on input, and end the thread without another read."""
         self._closed = True
-        self._room.release()
+        self._permit.release()
         self._control.wake()
 
     def _run(self) -> None:
@@ -115,7 +115,7 @@ class ThreadedReader:
             if not data:
                 self._control.call(self._end)
                 break
-            self._room.acquire()
+            self._permit.acquire()
             self._control.call(self._deliver, data)
         self._control.end(self._input)
 
@@ -127,17 +127,17 @@ class ThreadedReader:
         """Continue passing on input."""
         if self._paused:
             self._paused = False
-            if self._withholds_room:
-                self._withholds_room = False
-                self._room.release()
+            if self._withholds_permit:
+                self._withholds_permit = False
+                self._permit.release()
 
     def _deliver(self, data: bytes) -> None:
         if not self._closed:
             self._on_data(data)
         if self._paused:
-            self._withholds_room = True
+            self._withholds_permit = True
         else:
-            self._room.release()
+            self._permit.release()
 
     def _end(self) -> None:
         if not self._closed:

@@ -239,7 +239,7 @@ def test_a_secret_that_is_too_short_to_be_hidden_fails():
     contract = contract_for(broken.Good)
     contract.secret = "short"
     with pytest.raises(AssertionError, match="`secret` must have 12 characters or more"):
-        run(contract, "a_credential_reaches_the_provider_but_no_message")
+        run(contract, "a_credential_reaches_the_provider_but_is_not_in_errors")
 
 
 @pytest.mark.parametrize(

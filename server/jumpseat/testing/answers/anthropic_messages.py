@@ -53,7 +53,7 @@ class Call:
     name: str
     pieces: Sequence[str] = ('{"a"', ": 1}")
     input: Any = None
-    """The same input, parsed, for answers that are not streamed. None stands for the default `pieces`."""
+    """The parsed `pieces`, for answers that are not streamed; None if `pieces` has its default."""
 
 
 FakeBlock = Thought | Redacted | Words | Call

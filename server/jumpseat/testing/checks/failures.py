@@ -108,7 +108,7 @@ class FailureChecks(ContractBase):
                 self._assert_error(await stage.collect_failure(self.hello()), ProtocolError, stage, None)
 
     @run_as_test
-    async def test_a_credential_reaches_the_provider_but_no_message(self) -> None:
+    async def test_a_credential_reaches_the_provider_but_is_not_in_errors(self) -> None:
         """Check this even if the provider's message contains the credential."""
         script = self.answers()
         if self.secret is None:

@@ -76,7 +76,7 @@ class ReplayChecks(ContractBase):
         return message
 
     async def _send_with(self, stage: Stage, recording: Recording, message: Message) -> Any:
-        """Return the body of the next chat, which contains the message."""
+        """Send the message back in the next chat, and return the body of that request."""
         request = self.request_of(recording)
         stage.answer(self.answers().text_answer(["Yes."], streamed=True))
         messages = (*request.messages, message, _next_message(message))

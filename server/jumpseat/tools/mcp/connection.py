@@ -72,7 +72,7 @@ class Connection:
         self._on_end = on_end
         self._task: asyncio.Task[None] | None = None
         self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        """Done when the connection is ready, or has the exception with which the start failed."""
+        """Receives a result when the connection is ready, or an exception if the start fails."""
 
         self._closing = asyncio.Event()
         """Set when the connection has to end."""
