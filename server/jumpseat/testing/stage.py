@@ -253,7 +253,7 @@ def run_as_test(
 ) -> Callable[Concatenate[C, P], None]:
     """Wrap an async check as a test with its own event loop, a timeout and a check for leftover tasks."""
 
-    # With a loop of its own, the suite runs with any async plug-in of pytest or without one.
+    # Each test has its own loop, so the suite runs with any async plug-in of pytest, or without one.
     def run(self: C, /, *args: P.args, **kwargs: P.kwargs) -> None:
         async def within_bounds() -> None:
             async with asyncio.timeout(CHECK_SECONDS):

@@ -36,7 +36,7 @@ CONVERSATIONS = 20
 class ToolServerContract:
     """The base class of a tool server's tests. pytest collects the checks from a subclass named `Test…`.
 
-    Only `make_server` is required; checks that need another hook are skipped with the reason.
+    Only `make_server` is required; checks that need a missing hook are skipped with the reason.
     """
 
     calls: ClassVar[Mapping[str, Mapping[str, Any]]] = {}

@@ -60,11 +60,11 @@ class RecordedChecks(ContractBase):
                 stage.answer(answered.reply(size))
                 events = await stage.collect_events(request)
                 assert_laws(events)
-                same = _comparable(events, answered)
-                first = first or same
+                found = _comparable(events, answered)
+                first = first or found
                 check(
-                    same == first,
-                    f"arriving {arrival}, {answered.name} gives other events:\n{same}\ninstead of\n{first}",
+                    found == first,
+                    f"arriving {arrival}, {answered.name} gives other events:\n{found}\ninstead of\n{first}",
                 )
             fold = Fold(stage.provider, request.model)
             for event in events:

@@ -71,7 +71,7 @@ class CallAnswer(BaseModel):
 
 
 class LeanDispatcher(JSONRPCDispatcher[TransportContext]):
-    """The SDK's dispatcher, which reads tool lists and the results of calls before the SDK validates them."""
+    """The SDK's dispatcher, extended to read tool lists and call results before the SDK validates them."""
 
     def __init__(self, read: Any, write: Any, results: Results, on_end: Callable[[], None]) -> None:
         super().__init__(read, write)

@@ -33,7 +33,7 @@ def read_tools(listed: Sequence[Any]) -> list[Tool]:
 
 
 def select_annotated(listed: Sequence[Any]) -> list[Any]:
-    """Return the names and schemas of the tools with arguments that are also sent as headers.
+    """Return the name and schema of each tool whose schema marks arguments that are also sent as headers.
 
     The SDK needs nothing else of the list.
     """

@@ -1,4 +1,4 @@
-"""Stores which of a workspace's definitions of tool servers the user trusts."""
+"""Stores the user's trust in the tool servers that a workspace defines."""
 
 from __future__ import annotations
 
