@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any
 
 from jumpseat.wire import write_json
@@ -74,8 +74,13 @@ class _Shortener:
             return f"… ({len(value)} items)"
         if isinstance(value, Mapping):
             items = list(value.items())
-            shown = {self._show_text(str(key)): self.show(item, depth + 1) for key, item in items[:MAX_ITEMS]}
-            return {**shown, "…": f"{len(items) - MAX_ITEMS} more"} if len(items) > MAX_ITEMS else shown
+            shown: dict[str, Any] = {}
+            for key, item in items[:MAX_ITEMS]:
+                name = _make_unique(self._show_text(str(key)), shown)
+                shown[name] = self.show(item, depth + 1)
+            if len(items) > MAX_ITEMS:
+                shown[_make_unique("…", shown)] = f"{len(items) - MAX_ITEMS} more"
+            return shown
         if isinstance(value, list):
             entries = [self.show(item, depth + 1) for item in value[:MAX_ITEMS]]
             return [*entries, f"… {len(value) - MAX_ITEMS} more"] if len(value) > MAX_ITEMS else entries
@@ -88,6 +93,15 @@ class _Shortener:
         shown = escape(_cut_middle(text, longest, with_length=True), lines=True)
         self._left -= len(shown)
         return shown
+
+
+def _make_unique(name: str, taken: Container[str]) -> str:
+    """Return the name, with a number if it is taken. Escaping and cutting can make different keys equal."""
+    unique, number = name, 1
+    while unique in taken:
+        number += 1
+        unique = f"{name} ({number})"
+    return unique
 
 
 def _cut_middle(text: str, longest: int, *, with_length: bool = False) -> str:

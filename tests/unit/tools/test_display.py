@@ -68,6 +68,14 @@ def test_line_endings_of_arguments_are_kept_and_other_control_characters_escaped
     }
 
 
+def test_arguments_whose_names_look_equal_are_all_shown() -> None:
+    cut = [f"{'a' * 4000}{letter}{'a' * 4000}" for letter in "bc"]
+    shown = show_arguments({"\u202e": 1, "\\u202e": 2, cut[0]: 3, cut[1]: 4})
+
+    assert list(shown.values()) == [1, 2, 3, 4]
+    assert list(shown)[:2] == ["\\u202e", "\\u202e (2)"]
+
+
 def test_deeply_nested_arguments_are_shortened() -> None:
     deep: object = "end"
     for _ in range(600):
