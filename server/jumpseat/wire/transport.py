@@ -74,7 +74,11 @@ class Transport:
         self._input: Input | None = None
         self._output: Writer | None = None
         self._ended = False
+        """Whether the end of the input was reported, or must not be reported any more."""
+
         self._held = False
+        """Whether the input is paused until `resume_input`."""
+
         self._output_gone = False
         self._closed = False
         self._waiting: set[tuple[int, asyncio.Future[None]]] = set()

@@ -53,7 +53,7 @@ class RecordedChecks(ContractBase):
     async def test_a_recorded_answer_gives_the_expected_response_however_it_arrives(
         self, answered: Recording
     ) -> None:
-        """Send the answer whole, in single bytes, and in sevens. Only the boundaries of deltas may differ."""
+        """Send the answer whole, or in pieces of 1 or 7 bytes. Only the boundaries of deltas may differ."""
         request, first = self.request_of(answered), None
         async with self.open_stage() as stage:
             for arrival, size in SLICES.items():

@@ -67,7 +67,7 @@ class ReadTool(FileTool[ReadArguments]):
 def _take_lines(
     unsaved: UnsavedFile | None, location: Location, call: FileCall[ReadArguments]
 ) -> tuple[CurrentText | None, Excerpt]:
-    """Return the current text, or None if the file is larger than `MAX_TEXT`, and the requested lines."""
+    """Return the current text and the requested lines. The text is None if the file exceeds `MAX_TEXT`."""
     current = _read_file(location) if unsaved is None else read_unsaved(unsaved, location)
     max_bytes = call.max_bytes - ROOM_FOR_NOTES
     first, last = call.arguments.start_line or 1, call.arguments.end_line
