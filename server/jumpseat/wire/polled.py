@@ -180,7 +180,8 @@ class PolledWriter:
 
 def _open_nonblocking(fd: int, access: int) -> NonBlockingDescriptor:
     stream = NonBlockingDescriptor(fd, access)
-    # There is no other way for a pipe that cannot be opened again. `_restore_and_close` clears the flag.
+    # If a pipe cannot be opened again, only O_NONBLOCK keeps it from blocking the loop. `_restore_and_close`
+    # clears the flag.
     if sys.platform != "win32" and stream.may_block:
         os.set_blocking(stream.fileno, False)
     return stream

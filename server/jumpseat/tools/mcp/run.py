@@ -1,4 +1,8 @@
-"""The run of a server, with its starts and ends. All clients with an equal definition share it."""
+"""The run of a server, with its starts and ends.
+
+Clients share a run if their programs or URLs, with all options, are equal. If the scope of the server is a
+workspace or a conversation, they also need the same one.
+"""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _SECRETS = ("access_token", "refresh_token", "client_secret")
 
 @dataclass(frozen=True, slots=True)
 class ServerCredential:
-    """A sign-in to one server. Its tables have the form in which they were received."""
+    """A sign-in to one server. Each mapping has the form in which it was received."""
 
     tokens: Mapping[str, Any] | None = field(default=None, repr=False)
     """The response of the token endpoint; None if the access token has been refused since."""
