@@ -112,7 +112,7 @@ test-emacs-graphical: $(TEST_READY) ## Run the tests of the Emacs package in a g
 	export JUMPSEAT_GRAPHICAL_EMACS && $(BIN)/pytest tests/editors/emacs/test_graphical.py
 
 test-vscode: export PATH := $(abspath $(NODE)/bin):$(PATH)
-test-vscode: $(TEST_READY) $(CODE_SERVER)/.ready vsix ## Run the tests of the VS Code extension, in VS Code in a browser (about 5 minutes)
+test-vscode: $(TEST_READY) $(CODE_SERVER)/.ready vsix ## Run the tests of the VS Code extension, in VS Code in a browser (needs a compiler and libkrb5-dev; about 5 minutes)
 	$(ANNOUNCE)
 	$(BIN)/pytest $(ONLY) tests/editors/vscode tests/editors/test_scenarios.py
 
@@ -122,7 +122,7 @@ pictures-emacs: $(TEST_READY) ## Record the pictures of the Emacs package's READ
 	export JUMPSEAT_GRAPHICAL_EMACS && $(BIN)/pytest tests/editors/emacs/pictures.py
 
 pictures-vscode: export PATH := $(abspath $(NODE)/bin):$(PATH)
-pictures-vscode: $(TEST_READY) $(CODE_SERVER)/.ready vsix ## Record the pictures of the VS Code extension's README (about 2 minutes)
+pictures-vscode: $(TEST_READY) $(CODE_SERVER)/.ready vsix ## Record the pictures of the VS Code extension's README (needs a compiler and libkrb5-dev; about 2 minutes)
 	$(ANNOUNCE)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'pillow>=12,<14'
 	$(BIN)/pytest tests/editors/vscode/pictures.py
@@ -217,7 +217,7 @@ test-release: $(TEST_READY) ## Install each file of dist/ in an empty environmen
 	$(ANNOUNCE)
 	$(BIN)/pytest -n $(JOBS) tests/release
 
-clean: ## Remove the environments and everything that was built
+clean: ## Remove the environments, the built packages and the caches
 	rm -rf $(ENVIRONMENTS) $(VENV)-emacs* build dist .pytest_cache .mypy_cache .ruff_cache
 
 # Create an environment. If it exists without pip, because its set-up failed or another tool created it, add pip and

@@ -252,9 +252,9 @@ Replace the overlays of KIND; see `jumpseat--view-clear'."
       (when (< old-beg old-end)
         (overlay-put overlay 'face 'jumpseat-rewrite-old))
       (when (< new-beg new-end)
-        ;; An insertion at the start of the text has an empty overlay.  Emacs would
-        ;; show its `after-string' above the line that `jumpseat-preview' shows
-        ;; above the rewrite, so use a `before-string' there.
+        ;; An insertion at the start of the text has an empty overlay, and must appear
+        ;; below the line that `jumpseat-preview' puts above the rewrite.  Emacs would
+        ;; show an `after-string' above that line, so use a `before-string'.
         (overlay-put overlay (if (zerop old-end) 'before-string 'after-string)
                      (jumpseat-hunks--format-new (+ start old-end)
                                                  (substring new new-beg new-end)))))))

@@ -1,8 +1,8 @@
 """Converts MCP servers of other programs to tables `[mcp.NAME]`, without printing their secrets.
 
 Any value of an environment variable or a header may be a secret. Values that are certainly harmless are
-copied. All others become the value source `env:NAME`, with a comment. In arguments and URLs, `***` replaces
-each text that looks like a secret.
+copied. All others become the value source `env:NAME`; a comment says which variables the user must set. In
+arguments and URLs, `***` replaces each text that looks like a secret.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _HARMLESS = re.compile(
     r"(:\d+)?/?)",
     re.IGNORECASE,
 )
-"""Values that are certainly neither secrets nor value sources, such as numbers, log levels and paths."""
+"""Values, such as numbers, log levels and paths, that are certainly neither secrets nor value sources."""
 
 _TOKEN = re.compile(
     r"(?<![A-Za-z0-9])("
@@ -151,7 +151,7 @@ class _Conversion:
             }
 
     def _convert_value(self, key: str, value: str, variable: str) -> str:
-        """Return a harmless value unchanged; return a value source in place of one that may be a secret.
+        """Return a harmless value unchanged, and a value source in place of any other value.
 
         Args:
             key: the name of the variable or the header.

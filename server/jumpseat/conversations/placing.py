@@ -48,7 +48,7 @@ class PlacingFacts:
 
 @dataclass(frozen=True, slots=True)
 class Placing:
-    """The place of a turn: the client's messages from index `new` on follow `base` kept messages."""
+    """The place of a turn: the first `base` kept messages, then the client's messages from index `new`."""
 
     kind: Literal["continue", "retry", "fork"]
     base: int
@@ -63,7 +63,7 @@ class Placing:
 def place_turn(
     facts: PlacingFacts, messages: Sequence[Message], clean: Clean = lambda message: message
 ) -> Placing:
-    """Determine the place in this conversation of a turn with these messages.
+    """Determine where a turn with these messages belongs in this conversation.
 
     Args:
         facts: the conversation.
@@ -132,7 +132,7 @@ def _find_common(
 def _match_next(
     ours: Sequence[Message], our_count: int, theirs: Sequence[Message], their_count: int, clean: Clean
 ) -> tuple[int, int] | None:
-    """Return the counts of our next and the client's next messages that match; None if none match."""
+    """Return how many of our next messages match how many of the client's; None if the next do not match."""
     if our_count == len(ours):
         return None
     mine = clean(ours[our_count])
@@ -169,8 +169,8 @@ def _join_messages(
 ) -> Iterator[tuple[int, list[ContentBlock]]]:
     """Join consecutive messages of this role, from `start` on.
 
-    Yield each number of two or more messages, with their joined content, if the content has the length that
-    `words` has.
+    Yield the number of joined messages (2, 3, …) and their content, if the content has as much text and as
+    many other blocks as `words`.
     """
     content: list[ContentBlock] = []
     other_blocks = length = 0
@@ -188,7 +188,10 @@ def _join_messages(
 
 
 def find_cut(messages: Sequence[Message], count: int | None) -> int:
-    """Return how many messages to copy, at most `count`, so that no copied call loses its result."""
+    """Return how many messages to copy, at most `count`, so that no copied call loses its result.
+
+    The exception is a call in the first message, which is always copied.
+    """
     end = len(messages) if count is None else min(count, len(messages))
     unanswered: dict[str, int] = {}
     for number, message in enumerate(messages):
@@ -198,6 +201,5 @@ def find_cut(messages: Sequence[Message], count: int | None) -> int:
             elif isinstance(block, ToolResultBlock):
                 call = unanswered.pop(block.tool_use_id, end)
                 if number >= end > call:
-                    # Copy at least one message, even if the call is in the first one.
                     return max(call, 1)
     return end

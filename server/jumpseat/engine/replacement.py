@@ -42,7 +42,7 @@ _DIFFS = frozenset(("diff", "patch", "udiff"))
 _DIFF_BEGINS = re.compile(r"(?:diff --git |Index: |--- \S|@@ -\d)")
 _HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@")
 _DISTINCTIVE = 3
-"""The length from which two texts do not share a line by chance; `}` and `--` are shorter."""
+"""The minimum length of a line that two texts do not share by chance; `}` and `--` are shorter."""
 
 
 def choose_fence(target: str, language: str | None) -> str:
@@ -108,7 +108,7 @@ def _find_replacing_block(
     """Return the fenced block around the replacement; None if the whole answer is the replacement."""
     blocks = find_fenced_blocks(lines)
     length = len(choose_fence(target, language))
-    # A fence of the requested length cannot be content, but a fence of three marks can.
+    # If a long fence was requested, a fence of that length cannot be content. A fence of three marks can.
     long_enough = [block for block in blocks if length > SHORTEST_FENCE and block.fence_length >= length]
     if long_enough:
         return _choose_best(long_enough, old, language)
@@ -172,7 +172,7 @@ def _remove_wrapping(lines: list[str], old: Sequence[str]) -> list[str]:
         kept.pop()
         while not kept[-1].strip():  # The loop ends, because the first line is not blank.
             kept.pop()
-    # An announcement that no blank line follows may be the first line of a paragraph.
+    # If no blank line follows an announcement, it may be the first line of a paragraph.
     if (
         len(kept) > 2
         and _is_announcement(kept[0])

@@ -167,7 +167,7 @@ def test_a_question_in_a_branch_is_asked_again_and_keeps_its_variants(org, provi
 
 
 @pytest.mark.scenario("org-branches")
-def test_only_the_questions_of_a_branch_are_asked_again_in_it(org, provider):
+def test_asking_again_at_a_headline_repeats_the_question_of_its_branch(org, provider):
     script_texts(provider, "One.", "Two.", "Three.")
     ask(org, "A", "One.")
     start_branch(org, "One.", "Side")

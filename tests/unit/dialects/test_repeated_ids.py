@@ -29,7 +29,7 @@ def results_of(response, *texts):
 def pairs_in(request, response):
     """Return two lists of pairs from a request's body: id and name of each call, id and text of each result.
 
-    In every dialect, a pair is in the innermost object that has an id and a name or a text.
+    In every dialect, a pair is in the innermost object that has an id and also either a name or a text.
     """
     ids = {*PROVIDER_IDS, *(each.id for each in response.tool_calls)}
     names, texts = [], []
@@ -143,7 +143,7 @@ def test_calls_of_chat_completions_with_equal_ids_or_indices_are_distinguished(n
     assert len({each.id for each in got.tool_calls}) == 2
 
 
-def test_calls_without_arguments_in_one_delta_or_with_other_names_are_distinguished():
+def test_calls_without_arguments_are_distinguished_within_a_delta_and_by_their_names():
     got = answer(stream(calls(call(None, "c-0", "f", ""), call(None, "c-0", "f", ""))))
     assert [each.name for each in got.tool_calls] == ["f", "f"]
     got = answer(stream(calls(call(0, "c-0", "f", "")), calls(call(0, "c-0", "g", ""))))

@@ -89,12 +89,12 @@ end
 ---@class jumpseat.Alignments
 ---@field score number[]
 ---@field first integer[] the line of the file at which the alignment starts; 0 if no line is aligned
----@field number integer[] the line of the block that is aligned with that line
----@field aligned integer[] the last aligned line of the block
+---@field block_first integer[] the first aligned line of the block; it is aligned with `first`
+---@field block_last integer[] the last aligned line of the block
 
 ---@return jumpseat.Alignments
 local function create_row()
-  return { score = { [0] = 0 }, first = { [0] = 0 }, number = { [0] = 0 }, aligned = { [0] = 0 } }
+  return { score = { [0] = 0 }, first = { [0] = 0 }, block_first = { [0] = 0 }, block_last = { [0] = 0 } }
 end
 
 --- Copy an alignment into another place, and add to its score.
@@ -105,15 +105,15 @@ end
 ---@param score number
 local function copy(row, to, source, from, score)
   row.score[to] = source.score[from] + score
-  row.first[to], row.number[to] = source.first[from], source.number[from]
-  row.aligned[to] = source.aligned[from]
+  row.first[to], row.block_first[to] = source.first[from], source.block_first[from]
+  row.block_last[to] = source.block_last[from]
 end
 
 ---@class jumpseat.Alignment
 ---@field score number
 ---@field first integer the first aligned line of the file
----@field number integer the line of the block that is aligned with it
----@field aligned integer the last aligned line of the block
+---@field block_first integer the first aligned line of the block; it is aligned with `first`
+---@field block_last integer the last aligned line of the block
 ---@field last integer the line of the file at which the alignment ends
 
 --- Align a whole block with a part of a file.
@@ -135,9 +135,9 @@ local function align(block, file)
       if paired >= added and paired >= removed then
         copy(row, number, before, number - 1, score)
         if row.first[number] == 0 then
-          row.first[number], row.number[number] = line, number
+          row.first[number], row.block_first[number] = line, number
         end
-        row.aligned[number] = number
+        row.block_last[number] = number
       elseif added >= removed then
         copy(row, number, row, number - 1, NEW_LINE)
       else
@@ -148,8 +148,8 @@ local function align(block, file)
       best = {
         score = row.score[count],
         first = row.first[count],
-        number = row.number[count],
-        aligned = row.aligned[count],
+        block_first = row.block_first[count],
+        block_last = row.block_last[count],
         last = line,
       }
     end
@@ -173,9 +173,9 @@ local function reindent(block, from, to)
   end, block)
 end
 
---- Find the end of the old body that a new body in the block replaces. Call this if no line of the new body is aligned. The
---- old body consists of the lines below `last` that are indented more than `first`. If the line below them equals `closing`,
---- that line is the last line of the body.
+--- Find the end of the old body that a new body in the block replaces. Call this if the end of the new body is not aligned.
+--- The rest of the old body consists of the lines below `last` that are indented more than `first`. If the line below them
+--- equals `closing`, that line is the last line of the body.
 ---@param file string[]
 ---@param first integer the first aligned line of the file
 ---@param last integer the line of the file at which the alignment ends
@@ -200,10 +200,10 @@ end
 function M.find(block, file)
   local best = align(vim.tbl_map(vim.trim, block), vim.tbl_map(vim.trim, file))
   if not best or best.score < LEAST then return end
-  local from, to = get_indentation(block[best.number]), get_indentation(file[best.first])
+  local from, to = get_indentation(block[best.block_first]), get_indentation(file[best.first])
   local lines, last = reindent(block, from, to), best.last
-  local next_line = block[best.aligned + 1]
-  -- A body follows the last aligned line of the block, and matches nothing in the file.
+  local next_line = block[best.block_last + 1]
+  -- The last aligned line of the block is followed by the rest of a body, which matches nothing in the file.
   if next_line and #get_indentation(next_line) > #from then
     last = find_end_of_body(file, best.first, last, lines[#lines])
   end
