@@ -309,7 +309,7 @@ class Client(Requests):
             "initiator": initiator,
             "workspaceRules": workspace_rules or None,
         }
-        return self._turn("chat/start", params, on_progress, timeout)
+        return self._make_stream("chat/start", params, on_progress, timeout)
 
     def edit(
         self,
@@ -347,9 +347,9 @@ class Client(Requests):
             "workspaceRules": workspace_rules or None,
             **more,
         }
-        return self._turn("edit/start", params, on_progress, timeout)
+        return self._make_stream("edit/start", params, on_progress, timeout)
 
-    def _turn(
+    def _make_stream(
         self, method: str, params: Mapping[str, Any], on_progress: OnProgress | None, timeout: float | None
     ) -> ChatStream:
         present = {key: value for key, value in params.items() if value is not None}

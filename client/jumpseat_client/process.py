@@ -29,7 +29,7 @@ class DaemonProcess(Child):
         self._on_data = on_data
         self._on_end = on_end
         self.died: DaemonDied | None = None
-        """Set once the process has ended and all its output has been read."""
+        """The error to raise; None until the process has ended and all its output has been read."""
 
     @property
     def tail(self) -> tuple[str, ...]:

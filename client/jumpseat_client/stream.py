@@ -100,7 +100,7 @@ class ChatStream:
         """Queue a delta for the iterator. Without an iterator, only start the approval callback if needed.
 
         If a `tool_approval` is queued, its approval callback starts when the iterator reaches it. A
-        `tool_status` withdraws the question about its call immediately, even if the delta is queued.
+        `tool_status` is queued too, but withdraws the question about its call immediately.
         """
         if self._approvals is not None and (status := delta.tool_status) is not None:
             self._approvals.withdraw(status.tool_use_id)
