@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 from jumpseat.system.environment import Environment
+from jumpseat.system.packages import install_command
 from jumpseat.system.single_flight import SingleFlight, WorkCancelled
 from jumpseat.system.start_limit import StartLimit
 from jumpseat.system.threads import run_blocking
@@ -44,11 +44,6 @@ STOP_SECONDS = 4.0
 
 CLOSE_SECONDS = 0.3
 """How long a server may take to end when the daemon ends. The daemon itself must end within half a second."""
-
-MISSING = (
-    "MCP servers need the Python package mcp, which is not installed. Install it into the environment of "
-    f"jumpseat: {sys.executable} -m pip install 'mcp>=2.3,<3'"
-)
 
 
 class ServerRun(RecordedRun):
@@ -325,4 +320,7 @@ async def import_with_sdk(name: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types"):
             raise
-        raise ServerUnavailableError(MISSING) from None
+        raise ServerUnavailableError(
+            "MCP servers need the Python package mcp, which is not installed. Install it into the "
+            f"environment of jumpseat: {install_command('mcp>=2.3,<3')}"
+        ) from None

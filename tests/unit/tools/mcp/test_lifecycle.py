@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 
+from jumpseat.system import packages
 from jumpseat.system.shared import Shared
 from jumpseat.system.start_limit import StartLimit
 from jumpseat.tools.mcp import run
+from jumpseat.tools.server import ServerUnavailableError
 from tests.fakes import mcp_server
 from tests.processes import wait_until_gone
 from tests.unit.tools.mcp.clients import Client, Record
@@ -373,3 +375,18 @@ async def test_the_missing_package_is_named(
         assert "-m pip install 'mcp>=2.3,<3'" in turn.warnings[0]
 
     assert record.lines == []
+
+
+async def test_without_the_sdk_the_error_names_a_command_that_works_without_pip(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(name: str) -> None:
+        raise ModuleNotFoundError("No module named 'mcp'", name="mcp")
+
+    monkeypatch.setattr(run, "import_module", fail)
+    monkeypatch.setattr(packages, "find_spec", lambda name: None)
+
+    with pytest.raises(ServerUnavailableError) as caught:
+        await run.import_with_sdk("jumpseat.tools.mcp.links")
+
+    assert str(caught.value).endswith(f"jumpseat: uv pip install --python {sys.executable} 'mcp>=2.3,<3'")
