@@ -56,7 +56,7 @@ FAILED, CANCELLED = 20, 21
 CURRENT = ("key", "program")
 """The keys of `current.json`."""
 POLL_SECONDS = 0.1
-EXTRAS = ("local,keyring", "keyring")
+EXTRAS = ("local,keyring,mcp", "keyring,mcp")
 """The extras to try, in order: the package that runs local models is not available for every machine."""
 PIP_OPTIONS = ("--disable-pip-version-check", "--no-input", "--progress-bar", "off")
 PROGRESS = re.compile(

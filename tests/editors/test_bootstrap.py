@@ -196,7 +196,7 @@ def test_without_a_wheel_the_checkout_is_installed(machine: Machine, tmp_path: P
     code, _ = machine.install("--key", "1", command=[sys.executable, str(link), "--uv", str(machine.uv)])
 
     assert code == 0
-    assert f" jumpseat[local,keyring] @ {checkout}\n" in (machine.root / "log").read_text()
+    assert f" jumpseat[local,keyring,mcp] @ {checkout}\n" in (machine.root / "log").read_text()
 
 
 def test_a_copy_of_the_script_alone_does_not_ask_the_package_index(machine: Machine, tmp_path: Path) -> None:
