@@ -43,7 +43,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 
 @pytest.fixture
 async def behind(gateway: Gateway) -> AsyncIterator[FakeUpstream]:
-    """The provider behind the gateway, which answers OK in each dialect."""
+    """Start the provider behind the gateway. It answers OK in each dialect."""
     async with FakeUpstream(gateway.upstream_port) as upstream:
         for path, events in ANSWERS.items():
             upstream.default(Reply.events(events), path)

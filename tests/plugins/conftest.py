@@ -34,7 +34,7 @@ def installed_example(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def plugged(installed_example: Path) -> dict[str, str]:
+def plugin_environment(installed_example: Path) -> dict[str, str]:
     """Return the environment of a daemon that finds the example."""
     path = [str(installed_example), os.environ.get("PYTHONPATH", "")]
     return {"PYTHONPATH": os.pathsep.join(filter(None, path))}
@@ -48,7 +48,9 @@ async def parlour() -> AsyncIterator[FakeParlour]:
 
 
 @pytest.fixture
-async def visited(home: Path, plugged: dict[str, str], parlour: FakeParlour) -> AsyncIterator[Daemon]:
+async def daemon(
+    home: Path, plugin_environment: dict[str, str], parlour: FakeParlour
+) -> AsyncIterator[Daemon]:
     """Start a daemon that finds the example. Its only provider, `den`, is the fake parlour."""
     (home / "config.toml").write_text(
         'default_provider = "den"\n[providers.den]\nkind = "parlour"\n'
@@ -56,6 +58,6 @@ async def visited(home: Path, plugged: dict[str, str], parlour: FakeParlour) -> 
         'region = "south"\ndefault_model = "alto"\n',
         "utf-8",
     )
-    async with running_daemon(home, env=plugged) as daemon:
+    async with running_daemon(home, env=plugin_environment) as daemon:
         await daemon.initialize()
         yield daemon

@@ -1,4 +1,4 @@
-"""A fake parlour. It numbers its leases, and records which were returned, with the stop reason."""
+"""A fake parlour. It numbers its leases, and records the stop reason with which each was returned."""
 
 from __future__ import annotations
 

@@ -34,8 +34,8 @@ def test_every_block_of_code_on_the_page_is_in_the_example(block: str, tmp_path:
     if block.startswith("[providers."):  # A user's configuration is not part of the example.
         file = tmp_path / "config.toml"
         file.write_text(block, "utf-8")
-        (table_of_it,) = load_config(file, None, built_in=BUILT_IN, kinds=KINDS).providers.values()
-        assert f"\n{table_of_it.kind} = " in read(EXAMPLE / "pyproject.toml")
+        (provider,) = load_config(file, None, built_in=BUILT_IN, kinds=KINDS).providers.values()
+        assert f"\n{provider.kind} = " in read(EXAMPLE / "pyproject.toml")
         return
     # A block may show several pieces of the example, separated by blank lines.
     pieces = [block] if any(block in read(path) for path in SOURCES) else block.split("\n\n")

@@ -21,11 +21,11 @@ async def chat(daemon: Daemon, *messages: Any, **params: Any) -> Exchange:
     return await daemon.request("chat/start", {"messages": list(messages) or [user("hi")], **params})
 
 
-async def test_a_chat_streams_and_its_lease_is_returned(visited: Daemon, parlour: FakeParlour) -> None:
+async def test_a_chat_streams_and_its_lease_is_returned(daemon: Daemon, parlour: FakeParlour) -> None:
     parlour.script(
         lines({"voice": "alto-2", "visit": "v1"}, {"say": "Hel"}, {"say": "lo"}, END), path="/converse"
     )
-    exchange = await chat(visited, system="Be brief.", settings={"warmth": 0.5})
+    exchange = await chat(daemon, system="Be brief.", settings={"warmth": 0.5})
 
     assert exchange.result["text"] == "Hello"
     assert (exchange.result["provider"], exchange.result["stopReason"]) == ("den", "end_turn")
@@ -49,10 +49,10 @@ async def test_a_chat_streams_and_its_lease_is_returned(visited: Daemon, parlour
 
 
 async def test_an_unstreamed_answer_has_no_deltas_but_all_blocks(
-    visited: Daemon, parlour: FakeParlour
+    daemon: Daemon, parlour: FakeParlour
 ) -> None:
     parlour.script(whole({"ponder": "Hm", "seal": "s1"}, {"say": "Hello"}), path="/converse")
-    exchange = await chat(visited, stream=False)
+    exchange = await chat(daemon, stream=False)
 
     assert exchange.deltas == []
     assert exchange.result["text"] == "Hello"
@@ -61,7 +61,7 @@ async def test_an_unstreamed_answer_has_no_deltas_but_all_blocks(
 
 
 async def test_tool_calls_and_sealed_thinking_are_sent_back_unchanged(
-    visited: Daemon, parlour: FakeParlour
+    daemon: Daemon, parlour: FakeParlour
 ) -> None:
     parlour.script(
         lines(
@@ -76,14 +76,14 @@ async def test_tool_calls_and_sealed_thinking_are_sent_back_unchanged(
         lines({"say": "Sunny."}, END),
         path="/converse",
     )
-    first = (await chat(visited, tools=[WEATHER], thinking="low")).result
+    first = (await chat(daemon, tools=[WEATHER], thinking="low")).result
     assert first["stopReason"] == "tool_use"
     assert [call["arguments"] for call in first["toolCalls"]] == [{"city": "Rome"}, {"city": "Oslo"}]
     results = [
         {"type": "tool_result", "toolUseId": each["id"], "content": "sunny"} for each in first["toolCalls"]
     ]
     answer = {"role": "assistant", "content": first["content"]}
-    second = await chat(visited, user("hi"), answer, {"role": "user", "content": results}, tools=[WEATHER])
+    second = await chat(daemon, user("hi"), answer, {"role": "user", "content": results}, tools=[WEATHER])
 
     assert second.result["text"] == "Sunny."
     assert parlour.visits[0].json["errands"] == [
@@ -103,16 +103,16 @@ async def test_tool_calls_and_sealed_thinking_are_sent_back_unchanged(
 
 @pytest.mark.parametrize("first", [[], [{"say": "Hel"}]], ids=["before the first byte", "in mid-stream"])
 async def test_a_cancel_closes_the_connection_and_returns_the_lease(
-    visited: Daemon, parlour: FakeParlour, first: list[dict[str, Any]]
+    daemon: Daemon, parlour: FakeParlour, first: list[dict[str, Any]]
 ) -> None:
     parlour.script(lines(*first, Gate(), END), path="/converse")
-    request_id = visited.start("chat/start", {"messages": [user("hi")]})
+    request_id = daemon.start("chat/start", {"messages": [user("hi")]})
     if first:
-        await visited.read_delta("text_delta")
+        await daemon.read_delta("text_delta")
     else:
         await parlour.wait_for_request(2)
-    visited.notify("$/cancelRequest", {"id": request_id})
-    exchange = await visited.read_until(request_id)
+    daemon.notify("$/cancelRequest", {"id": request_id})
+    exchange = await daemon.read_until(request_id)
 
     assert exchange.error["code"] == -32800
     assert exchange.error["data"]["partial"]["text"] == ("Hel" if first else "")
@@ -138,10 +138,10 @@ async def test_a_cancel_closes_the_connection_and_returns_the_lease(
     ],
 )
 async def test_a_failure_has_its_code_and_returns_the_lease(
-    visited: Daemon, parlour: FakeParlour, reply: Reply, code: int, words: str
+    daemon: Daemon, parlour: FakeParlour, reply: Reply, code: int, words: str
 ) -> None:
     parlour.script(reply, path="/converse")
-    error = (await chat(visited)).error
+    error = (await chat(daemon)).error
 
     assert error["code"] == code
     assert words in error["message"]
@@ -149,23 +149,19 @@ async def test_a_failure_has_its_code_and_returns_the_lease(
     assert parlour.returned == {"lease-1": "error"}
 
 
-async def test_each_attempt_of_a_retried_chat_has_its_own_lease(
-    visited: Daemon, parlour: FakeParlour
-) -> None:
+async def test_each_attempt_of_a_retried_chat_has_its_own_lease(daemon: Daemon, parlour: FakeParlour) -> None:
     busy = Reply.json({"error": {"message": "busy"}}, 503, retry_after="0")
     parlour.script(busy, lines({"say": "Hi"}, END), path="/converse")
-    exchange = await chat(visited)
+    exchange = await chat(daemon)
 
     assert exchange.result["text"] == "Hi"
     assert "retry" in exchange.delta_types
     assert parlour.returned == {"lease-1": "error", "lease-2": "end_turn"}
 
 
-async def test_a_failed_set_up_ends_the_chat_before_the_request(
-    visited: Daemon, parlour: FakeParlour
-) -> None:
+async def test_a_failed_set_up_ends_the_chat_before_the_request(daemon: Daemon, parlour: FakeParlour) -> None:
     parlour.default(Reply.json({"come_back_in": 900}), path="/leases")
-    error = (await chat(visited)).error
+    error = (await chat(daemon)).error
 
     assert (error["code"], error["message"]) == (1002, "The parlour is full.")
     assert error["data"]["retryAfter"] == 900
@@ -173,22 +169,22 @@ async def test_a_failed_set_up_ends_the_chat_before_the_request(
 
 
 async def test_a_parameter_that_the_dialect_lacks_causes_a_warning(
-    visited: Daemon, parlour: FakeParlour
+    daemon: Daemon, parlour: FakeParlour
 ) -> None:
     parlour.script(lines({"say": "Hi"}, END), path="/converse")
-    exchange = await chat(visited, stopSequences=["."])
+    exchange = await chat(daemon, stopSequences=["."])
 
     (warning,) = [each for each in exchange.deltas if each["type"] == "warning"]
     assert warning["code"] == "parameter_dropped"
 
 
 async def test_a_plug_ins_models_capabilities_and_settings_are_listed(
-    visited: Daemon, parlour: FakeParlour
+    daemon: Daemon, parlour: FakeParlour
 ) -> None:
-    (model,) = (await visited.request("models/list", {"provider": "den"})).result["models"]
+    (model,) = (await daemon.request("models/list", {"provider": "den"})).result["models"]
     assert (model["id"], model["name"], model["maxContextTokens"]) == ("den:alto", "Alto", 4000)
     assert (model["isDefault"], model["supportsVision"]) == (True, False)
-    rows = (await visited.request("providers/list")).result["providers"]
+    rows = (await daemon.request("providers/list")).result["providers"]
     (row,) = [each for each in rows if each["id"] == "den"]
     assert (row["kind"], row["auth"]["state"]) == ("parlour", "configured")
     assert (row["capabilities"]["vision"], row["capabilitySources"]["vision"]) == (False, "static")
@@ -198,9 +194,9 @@ async def test_a_plug_ins_models_capabilities_and_settings_are_listed(
     ]
 
 
-async def test_a_plug_in_can_count_tokens(visited: Daemon, parlour: FakeParlour) -> None:
+async def test_a_plug_in_can_count_tokens(daemon: Daemon, parlour: FakeParlour) -> None:
     parlour.script(Reply.json({"tokens": 42}), path="/measure")
-    counted = await visited.request("chat/countTokens", {"messages": [user("hi")], "system": "Be brief."})
+    counted = await daemon.request("chat/countTokens", {"messages": [user("hi")], "system": "Be brief."})
 
     assert counted.result == {"tokens": 42, "method": "provider"}
     assert parlour.requests[-1].json["manners"] == "Be brief."
@@ -214,26 +210,26 @@ async def test_a_plug_in_can_count_tokens(visited: Daemon, parlour: FakeParlour)
     ids=["the plug-in's format", "the daemon's format"],
 )
 async def test_a_plug_in_can_extract_the_replacement_of_an_edit(
-    visited: Daemon, parlour: FakeParlour, answer: str, replacement: str
+    daemon: Daemon, parlour: FakeParlour, answer: str, replacement: str
 ) -> None:
     parlour.script(lines({"say": answer}, END), path="/converse")
     target = {"type": "context", "text": "x = 1", "languageId": "python"}
-    edit = await visited.request("edit/start", {"instruction": "Make it two.", "target": target})
+    edit = await daemon.request("edit/start", {"instruction": "Make it two.", "target": target})
 
     assert edit.result["replacement"] == replacement
 
 
-async def test_a_setting_that_its_row_does_not_allow_is_refused(visited: Daemon) -> None:
-    error = (await chat(visited, settings={"tone": "shrill"})).error
+async def test_a_setting_that_its_row_does_not_allow_is_refused(daemon: Daemon) -> None:
+    error = (await chat(daemon, settings={"tone": "shrill"})).error
 
     assert error["code"] == -32602
     assert "plain, florid" in error["message"]
 
 
 @pytest.mark.requirement("7:plugin-hooks")
-async def test_a_plug_in_without_http_answers_a_chat(home: Path, plugged: dict[str, str]) -> None:
+async def test_a_plug_in_without_http_answers_a_chat(home: Path, plugin_environment: dict[str, str]) -> None:
     (home / "config.toml").write_text('[providers.parrot]\nkind = "echo"\ndefault_model = "polly"\n', "utf-8")
-    async with running_daemon(home, env=plugged) as daemon:
+    async with running_daemon(home, env=plugin_environment) as daemon:
         await daemon.initialize()
         exchange = await chat(daemon, user("Pieces of eight!"))
         assert exchange.result["text"] == "Pieces of eight!"
@@ -242,10 +238,10 @@ async def test_a_plug_in_without_http_answers_a_chat(home: Path, plugged: dict[s
 
 @pytest.mark.requirement("7:plugins", "7:trust-plugins")
 async def test_an_overlay_can_choose_a_plug_in_but_cannot_set_the_plug_ins_own_keys(
-    home: Path, plugged: dict[str, str], parlour: FakeParlour
+    home: Path, plugin_environment: dict[str, str], parlour: FakeParlour
 ) -> None:
     table = {"kind": "parlour", "base_url": parlour.origin, "default_model": "alto"}
-    async with running_daemon(home, env=plugged) as daemon:
+    async with running_daemon(home, env=plugin_environment) as daemon:
         options = {"config": {"providers": {"new": {**table, "region": "south"}}}}
         params = {"processId": None, "capabilities": {}, "initializationOptions": options}
         refused = (await daemon.request("initialize", params)).error
@@ -259,14 +255,14 @@ async def test_an_overlay_can_choose_a_plug_in_but_cannot_set_the_plug_ins_own_k
 
 @pytest.mark.requirement("6:config")
 async def test_a_wrong_value_in_a_plug_ins_table_is_reported_and_other_providers_work(
-    home: Path, plugged: dict[str, str]
+    home: Path, plugin_environment: dict[str, str]
 ) -> None:
     (home / "config.toml").write_text(
         '[providers.den]\nkind = "parlour"\nbase_url = "http://127.0.0.1:9"\nregion = "east"\n'
         '[providers.parrot]\nkind = "echo"\ndefault_model = "polly"\n',
         "utf-8",
     )
-    async with running_daemon(home, env=plugged) as daemon:
+    async with running_daemon(home, env=plugin_environment) as daemon:
         await daemon.initialize()
         error = (await chat(daemon, model="den:alto")).error
         assert error["code"] == 1010
@@ -278,13 +274,13 @@ async def test_a_wrong_value_in_a_plug_ins_table_is_reported_and_other_providers
 
 @pytest.mark.requirement("7:unknown-keys")
 async def test_only_an_undeclared_key_of_a_plug_in_causes_a_warning(
-    home: Path, plugged: dict[str, str], parlour: FakeParlour
+    home: Path, plugin_environment: dict[str, str], parlour: FakeParlour
 ) -> None:
     (home / "config.toml").write_text(
         f'[providers.den]\nkind = "parlour"\nbase_url = "{parlour.origin}"\nregion = "south"\nregoin = 1\n',
         "utf-8",
     )
-    async with running_daemon(home, env=plugged) as daemon:
+    async with running_daemon(home, env=plugin_environment) as daemon:
         await daemon.initialize()
         await daemon.request("providers/list")
         daemon.close_stdin()

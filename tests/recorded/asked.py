@@ -1,4 +1,4 @@
-"""Decodes recorded requests to `ChatRequest`, as far as token estimates need them."""
+"""Decodes recorded requests of any dialect to `ChatRequest`, but only the parts that the tests need."""
 
 from __future__ import annotations
 

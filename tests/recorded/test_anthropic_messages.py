@@ -17,7 +17,7 @@ ITERATIONS = {
     "anthropic__anthropic-fallback.chunks": {"input": 408 + 412},
     "anthropic__anthropic-fallback.json": {"input": 408 + 412},
 }
-"""The usage of recordings with `iterations`, added up. Their expected results count only the last one."""
+"""The usage of recordings with `iterations`, summed over these; `expected.json` counts only the last one."""
 
 
 def recordings():

@@ -112,7 +112,7 @@ COUNTS = {
 }
 
 ARRIVALS = {"streamed whole": (True, None), "streamed in slices": (True, 7), "not streamed": (False, None)}
-"""Whether the client asks for a stream, and the size of a slice in bytes, if any, by the name of the way."""
+"""By name: whether the client asks for a stream, and the size in bytes of the slices that it gets, if any."""
 
 CASES = [
     pytest.param(kind, each, arrival, id=f"{kind}-{each.name}-{arrival}")
@@ -139,7 +139,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def replayer(server: FakeUpstream, home: Path) -> AsyncIterator[Daemon]:
+async def daemon(server: FakeUpstream, home: Path) -> AsyncIterator[Daemon]:
     """Start one daemon for all recordings. It has one provider for each kind, and they never retry."""
     tables = {
         kind: {"kind": kind, "base_url": f"{server.origin}{DIALECTS[kind].base_path}", "max_retries": 0}
@@ -207,7 +207,7 @@ def assert_kept(home: Path, exchange: Exchange) -> None:
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize(("kind", "recording", "arrival"), CASES)
 async def test_a_recorded_answer_through_the_daemon_has_its_expected_result_and_is_kept(
-    server: FakeUpstream, replayer: Daemon, home: Path, kind: str, recording: Recording, arrival: str
+    server: FakeUpstream, daemon: Daemon, home: Path, kind: str, recording: Recording, arrival: str
 ) -> None:
     stream, size = ARRIVALS[arrival]
     dialect = DIALECTS[kind]
@@ -219,10 +219,10 @@ async def test_a_recorded_answer_through_the_daemon_has_its_expected_result_and_
         # Every slice is one write, so a long answer needs larger slices to be quick.
         slice_size=size and max(size, len(recording.body) // 2000),
     )
-    # After some refusals, the daemon makes another attempt, which gets the same refusal.
+    # This is a default, not a script, because after some refusals the daemon makes another attempt.
     server.default(reply, path=dialect.path)
     params = {"messages": [user("Hi")], "model": f"{kind}:{recording.model}", "stream": stream, "keep": True}
-    exchange = await replayer.request("chat/start", params)
+    exchange = await daemon.request("chat/start", params)
     assert_kept(home, exchange)
 
     if recording.fails:
@@ -242,7 +242,7 @@ async def test_a_recorded_answer_through_the_daemon_has_its_expected_result_and_
 
 @needs_recordings
 @pytest.mark.parametrize("kind", DIALECTS)
-def test_the_kind_of_provider_exists_and_has_recordings(kind: str) -> None:
+def test_the_kind_of_provider_has_recordings(kind: str) -> None:
     if kind not in KINDS:
         pytest.skip(f"there is no provider kind {kind!r} yet")
     assert recordings(DIALECTS[kind].api)

@@ -1,4 +1,4 @@
-"""The error of estimated prompt lengths, compared with the usage that was reported for recorded requests."""
+"""The error of estimated prompt lengths, relative to the usage that was reported for recorded requests."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ async def server() -> AsyncIterator[FakeUpstream]:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def replayer(server: FakeUpstream, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Daemon]:
+async def daemon(server: FakeUpstream, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Daemon]:
     """Start one daemon for all recordings, with one provider for each kind and tools of a plug-in."""
     tables = {
         kind: {"kind": kind, "base_url": f"{server.origin}{dialect.base_path}", "max_retries": 0}
@@ -64,13 +64,13 @@ async def replayer(server: FakeUpstream, tmp_path_factory: pytest.TempPathFactor
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize(("kind", "recording"), CASES)
 async def test_the_calls_of_a_recorded_answer_and_their_results_are_sent_in_the_next_round(
-    server: FakeUpstream, replayer: Daemon, kind: str, recording: Recording
+    server: FakeUpstream, daemon: Daemon, kind: str, recording: Recording
 ) -> None:
     path = DIALECTS[kind].path
     headers = {**recording.headers, "content-type": recording.content_type}
     server.script(Reply((recording.body,), recording.status, headers, chunked=recording.streamed), path=path)
     server.script(SCRIPTS[kind].text_answer(["Done."], streamed=recording.streamed), path=path)
-    exchange = await replayer.request(
+    exchange = await daemon.request(
         "chat/start",
         {
             "messages": [user("Hi")],

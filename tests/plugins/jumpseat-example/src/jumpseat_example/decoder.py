@@ -56,7 +56,7 @@ class ParlourDecoder:
         return self._answer.take()
 
     def feed_body(self, body: bytes) -> list[StreamEvent]:
-        """Decode an unstreamed answer; its parts have the format of the lines."""
+        """Decode an answer that is not streamed. Its parts look like the lines of a streamed one."""
         try:
             answer = json.loads(body)
         except ValueError:
