@@ -13,5 +13,6 @@ from tests.emulator import CopilotEmulator
 
 @pytest.fixture
 async def harness(home: Path, emulator: CopilotEmulator) -> AsyncIterator[Harness]:
+    """Run a daemon whose only provider is the program, signed in at the emulator."""
     async with running_harness(home, emulator) as running:
         yield running

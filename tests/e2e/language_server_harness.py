@@ -47,7 +47,8 @@ MESSAGES = "/v1/messages"
 ENTERPRISE = "ghe.test"
 """A GitHub host that only the proxy resolves."""
 
-# If Node.js is too old, npm's entry point starts the program, which inherits its streams, and waits for it.
+# npm's entry point does the same if Node.js is too old: it starts the program, which inherits the streams
+# of the entry point, and waits until the program ends.
 _AS_NPM = "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:]))"
 
 _FOREIGN = ("GH_", "GITHUB_", "COPILOT_", "CODESPACES", "HTTP_", "HTTPS_", "NO_PROXY", "ALL_PROXY", "NODE_")
@@ -70,8 +71,8 @@ def environment(home: Path, proxy: str, emulator: CopilotEmulator | None = None)
         proxy: the URL of the proxy that receives telemetry.
         emulator: the emulated GitHub to sign in to as octocat; None for a program that is signed out.
     """
-    found = {name: "" for name in os.environ if name.upper().startswith(_FOREIGN)}
-    kept = {
+    cleared = {name: "" for name in os.environ if name.upper().startswith(_FOREIGN)}
+    own = {
         "HOME": str(home),
         "XDG_CONFIG_HOME": str(home / "config"),
         "HTTPS_PROXY": proxy,
@@ -79,14 +80,14 @@ def environment(home: Path, proxy: str, emulator: CopilotEmulator | None = None)
         "GITHUB_COPILOT_AUTH_TOKEN_ENCRYPTION": "false",
     }
     if emulator is None:
-        return found | kept
+        return cleared | own
     signed_in = {
         "GH_COPILOT_TOKEN": emulator.issue_token("octocat"),
         "GH_COPILOT_USER": "octocat",
         "GH_COPILOT_API_URL": emulator.api_url,
         "GH_COPILOT_SERVER_URL": emulator.github_url,
     }
-    return found | kept | signed_in
+    return cleared | own | signed_in
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,11 @@ class Start:
     writer: asyncio.StreamWriter = field(repr=False)
     gone: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
     serving: dict[Any, asyncio.Task[None]] = field(default_factory=dict, repr=False)
+    """The tasks that answer received messages, by message id."""
+
     waiting: dict[int, asyncio.Future[Any]] = field(default_factory=dict, repr=False)
+    """The results of the test's own requests that the client has not answered yet, by message id."""
+
     conversations: set[str] = field(default_factory=set)
     """The conversations of this process."""
 
@@ -204,7 +208,7 @@ class FakeLanguageServer:
         self._order("x", str(code).encode())
 
     def stop_reading(self) -> None:
-        """Stop reading stdin before the next write."""
+        """Make the process stop reading stdin. It writes later messages only after it has stopped."""
         self._order("p")
 
     async def start_grandchild(self) -> Start:

@@ -104,7 +104,7 @@ def round_reply(text: str, round_id: int = 1, **more: Any) -> dict[str, Any]:
 
 
 def report(**more: Any) -> dict[str, Any]:
-    """Return any other report."""
+    """Return a report with these additional keys."""
     return {"kind": "report", "conversationId": "conversation-1", "turnId": "turn-1", **more}
 
 

@@ -2,12 +2,13 @@
 
     python -I -S language_server_relay.py PORT …
 
-It connects to PORT on loopback, sends its pid and environment, and then forwards its stdin. Orders that it
-receives make it write, exit or misbehave. It imports only the standard library, so that it starts in about
-ten milliseconds.
+It connects to PORT on loopback, describes itself, and then forwards its stdin. Orders that it receives make
+it write, exit or misbehave. It imports only the standard library, so that it starts in about ten
+milliseconds.
 
 Both directions use frames: one letter, the length in four bytes, and the payload. The child sends `h` (its
-pid and environment), `d` (data from stdin) and `z` (the end of stdin). It receives these orders:
+role, pid, arguments and environment), `d` (data from stdin) and `z` (the end of stdin). It receives these
+orders:
 
     o, e  write the payload to stdout, or to stderr
     x     exit with the code in the payload
@@ -55,7 +56,8 @@ def write_all(fd: int, data: bytes) -> None:
 def carry_stdin(sock: socket.socket, reading: threading.Event) -> None:
     while True:
         if os.name == "posix":
-            # Wait for data before the check, so that nothing is read after an order to stop.
+            # Wait for data before `reading` is checked. In the other order, the thread would already be in
+            # `os.read` when an order to stop arrives, and would still read the next data.
             select.select([0], [], [])
         reading.wait()
         data = os.read(0, 1 << 16)
@@ -87,7 +89,7 @@ def main(port: int, role: str) -> None:
             case "t":
                 signal.signal(signal.SIGTERM, signal.SIG_IGN)
             case "g":
-                # The child inherits the streams, like the real program below npm's entry point.
+                # The grandchild inherits the streams, like the real program below npm's entry point.
                 subprocess.Popen([sys.executable, "-I", "-S", __file__, str(port), "--grandchild"])
 
 

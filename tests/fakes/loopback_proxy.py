@@ -62,7 +62,7 @@ class LoopbackProxy:
         """The status of the answer to every request; 0 for normal answers."""
 
         self.bytes_out = bytearray()
-        """All bytes that the proxy could read from its clients."""
+        """All bytes from clients as the proxy sees them; TLS connections through it are encrypted."""
 
         self._hosts = dict(hosts or {})
         self._auth = None if auth is None else "Basic " + base64.b64encode(auth.encode()).decode()

@@ -125,7 +125,7 @@ def text(value: str) -> dict[str, Any]:
 
 
 def hold(gate: Gate) -> Reply:
-    """Return an answer that never begins before the gate is open."""
+    """Return an answer that begins only when the gate is open."""
     return Reply(held=gate)
 
 

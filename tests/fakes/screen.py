@@ -25,7 +25,7 @@ class Screen(pyte.HistoryScreen):
         self._stream.feed(output)
 
     def resize(self, lines: int | None = None, columns: int | None = None) -> None:
-        """Resize the screen without losing scrolled rows, as terminals do."""
+        """Resize the screen, and move the rows that no longer fit to the scrollback, as terminals do."""
         if not hasattr(self, "_stream"):  # pyte's constructor calls this.
             return super().resize(lines, columns)
         assert lines is not None

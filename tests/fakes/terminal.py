@@ -31,25 +31,25 @@ class Terminal:
         env: Mapping[str, str] | None = None,
         size: tuple[int, int] = (24, 80),
     ) -> None:
-        self.screen, near = pty.openpty()
+        self.screen, terminal = pty.openpty()
         """The descriptor with which the test reads the output and types keys."""
 
-        termios.tcsetwinsize(near, size)
+        termios.tcsetwinsize(terminal, size)
         if env is None:  # pytest's workers set COLUMNS, which would hide the terminal's own size.
             env = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
         environment = {**env, "TERM": "xterm-256color", "CONTROLLING_TTY": "1"}
         environment.pop("NO_COLOR", None)
         self.process = subprocess.Popen(
             command,
-            stdin=near,
-            stdout=near,
-            stderr=near,
+            stdin=terminal,
+            stdout=terminal,
+            stderr=terminal,
             cwd=REPOSITORY,
             env=environment,
             start_new_session=True,
             preexec_fn=restore_interrupts,
         )
-        os.close(near)
+        os.close(terminal)
         self.output = b""
         self._deadline = time.monotonic() + LIMIT_SECONDS
 
