@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from collections.abc import Callable, Iterator
@@ -31,7 +32,7 @@ def upstream() -> Iterator[ThreadedUpstream]:
 
 
 def script_calls(upstream: ThreadedUpstream, *names: str, **arguments: Any) -> None:
-    """Script one answer of the model, which consists of calls."""
+    """Script one answer of the model: a call of each named tool, all with the same arguments."""
     made = [FakeCall(f"c{number}", name, [json.dumps(arguments)]) for number, name in enumerate(names, 1)]
     upstream.script(Reply.events(completion_stream(tool_calls=made)), path=PATH)
 
@@ -74,6 +75,9 @@ def test_a_remembered_decision_answers_the_other_questions(home: Path, upstream:
 
     async def approve(call: ToolApproval) -> ToolDecision:
         asked.append(call.tool_use_id)
+        if len(asked) > 1:
+            # Only the remembered decision can answer this question.
+            await asyncio.Event().wait()
         return ToolDecision(True, "turn")
 
     with spawn(home, upstream, on_approval=approve) as client:
@@ -87,7 +91,9 @@ def test_a_remembered_decision_answers_the_other_questions(home: Path, upstream:
 
 
 @pytest.mark.requirement("12:continuation")
-def test_a_turn_that_reached_its_limit_can_be_continued(home: Path, upstream: ThreadedUpstream) -> None:
+def test_a_turn_that_reached_its_limit_of_rounds_can_be_continued(
+    home: Path, upstream: ThreadedUpstream
+) -> None:
     script_calls(upstream, "shed__echo", text="x")
     with spawn(home, upstream, on_approval=lambda call: True) as client:
         messages = [{"role": "user", "content": "Go"}]
