@@ -66,8 +66,8 @@ class Command:
         self.said: list[str] = []
 
     @classmethod
-    async def run(cls, env: dict[str, str], *arguments: str) -> Command:
-        """Start a command."""
+    async def start(cls, env: dict[str, str], *arguments: str) -> Command:
+        """Start a command and return it while it runs."""
         process = await asyncio.create_subprocess_exec(
             *COMMAND,
             *arguments,
@@ -80,8 +80,8 @@ class Command:
         )
         return cls(process)
 
-    async def code(self) -> str:
-        """Return the code that the command shows."""
+    async def read_code(self) -> str:
+        """Read stderr until the command shows the code for the browser, and return this code."""
         assert self.process.stderr is not None
         while line := (await self.process.stderr.readline()).decode():
             self.said.append(line.rstrip("\n"))
@@ -96,12 +96,12 @@ class Command:
 
 
 async def run(env: dict[str, str], *arguments: str) -> tuple[int | None, str, str]:
-    return await (await Command.run(env, *arguments)).end()
+    return await (await Command.start(env, *arguments)).end()
 
 
 async def log_in(env: dict[str, str], emulator: CopilotEmulator, *more: str) -> tuple[int | None, str, str]:
-    command = await Command.run(env, "login", *more)
-    emulator.approve(await command.code())
+    command = await Command.start(env, "login", *more)
+    emulator.approve(await command.read_code())
     return await command.end()
 
 
@@ -131,10 +131,10 @@ async def test_a_login_as_json_prints_only_the_status_even_if_the_browser_prints
 @pytest.mark.requirement("copilot:login-command")
 @pytest.mark.parametrize("how", ["deny", "expire"])
 @pytest.mark.parametrize("as_json", [False, True])
-async def test_an_unfinished_login_is_exit_code_1_with_a_hint(env, emulator, how, as_json):
+async def test_a_login_that_is_denied_or_expires_exits_with_code_1(env, emulator, how, as_json):
     sign_ins = Path(env["JUMPSEAT_HOME"], "auth", "sign_ins.json")
-    command = await Command.run(env, "login", *(["--json"] if as_json else []))
-    getattr(emulator, how)(await command.code())
+    command = await Command.start(env, "login", *(["--json"] if as_json else []))
+    getattr(emulator, how)(await command.read_code())
     code, out, said = await command.end()
 
     assert code == 1
@@ -149,8 +149,8 @@ async def test_an_unfinished_login_is_exit_code_1_with_a_hint(env, emulator, how
 @pytest.mark.requirement("copilot:login-command")
 @pytest.mark.usefixtures("ignored_interrupts")
 async def test_ctrl_c_cancels_a_login_and_leaves_the_user_signed_out(env, emulator):
-    command = await Command.run(env, "login")
-    code = await command.code()
+    command = await Command.start(env, "login")
+    code = await command.read_code()
     await emulator.wait_for("/login/oauth/access_token")
     command.process.send_signal(signal.SIGINT)
     ended, out, _ = await command.end()
@@ -163,7 +163,7 @@ async def test_ctrl_c_cancels_a_login_and_leaves_the_user_signed_out(env, emulat
 
 
 @pytest.mark.requirement("copilot:login-command")
-async def test_a_provider_that_does_not_exist_or_has_a_key_is_an_error_with_a_hint(env, emulator, home):
+async def test_a_login_to_an_unknown_provider_or_one_with_a_key_fails(env, emulator, home):
     configure(home, table(emulator), {"kind": "openai", "base_url": "http://127.0.0.1:9/v1", "api_key": "k"})
     for name, words in (("unconfigured", "no provider named"), ("copilot2", "providers.copilot2.api_key")):
         code, out, said = await run(env, "login", name)
@@ -172,7 +172,7 @@ async def test_a_provider_that_does_not_exist_or_has_a_key_is_an_error_with_a_hi
 
 
 def wait_for(path: Path | None) -> None:
-    """Wait until the detached browser has created a file."""
+    """Wait until the detached browser has created this file, if any."""
     deadline = time.monotonic() + 20
     while path is not None and not path.exists():
         assert time.monotonic() < deadline
@@ -230,7 +230,7 @@ async def test_a_logout_without_a_sign_in_fails_with_a_message(env):
 
 
 @pytest.mark.requirement("copilot:login-command")
-async def test_a_login_while_signed_in_reports_that_unless_the_option_again_is_given(env, emulator):
+async def test_a_login_while_signed_in_needs_the_again_option_to_sign_in_again(env, emulator):
     await log_in(env, emulator)
     code, out, said = await run(env, "login")
     ended, status, _ = await run(env, "login", "--json")
@@ -292,7 +292,7 @@ def policies(emulator: CopilotEmulator, home: Path) -> dict[str, Any]:
 
 
 @pytest.mark.requirement("copilot:terms-command")
-async def test_terms_are_only_shown_without_a_terminal_and_the_option_yes(env, policies):
+async def test_without_a_terminal_and_without_yes_the_terms_are_only_shown(env, policies):
     code, out, said = await run(env, "accept-terms", HAIKU)
 
     assert (code, out) == (2, "")
@@ -302,7 +302,7 @@ async def test_terms_are_only_shown_without_a_terminal_and_the_option_yes(env, p
 
 
 @pytest.mark.requirement("copilot:terms-command")
-async def test_the_option_yes_accepts_the_terms_once(env, policies):
+async def test_the_yes_option_accepts_terms_and_a_second_run_reports_that(env, policies):
     code, out, said = await run(env, "accept-terms", "--yes", "--json", HAIKU)
     again = await run(env, "accept-terms", HAIKU)
 

@@ -60,8 +60,9 @@ def adapter_for(server, http, **config):
 async def response_to(server, *messages, **more):
     """Request an answer over a new connection; return the response and its events.
 
-    llama.cpp closes the connection after a streamed answer, although it promised keep-alive. On an old
-    connection, a request could be sent before the client notices that. In the daemon, the engine retries it.
+    llama.cpp closes the connection after a streamed answer, although it promised keep-alive. If the client
+    sent the next request over this connection before it noticed that, the request would fail. In the daemon,
+    the engine would retry it.
     """
     fold, events = Fold("llama", "small"), []
     asked = {"messages": messages or (Message.user(QUESTION),), "model": "small", "max_tokens": 20}
@@ -83,7 +84,7 @@ async def test_llama_cpp_gives_the_same_answer_streamed_and_whole(server):
     assert (streamed.stop_reason, streamed.raw_stop_reason) == ("end_turn", "end_turn")
     assert streamed.usage.input_tokens > 0
     assert streamed.usage.output_tokens > 0
-    assert sum(isinstance(event, TextDeltaEvent) for event in events) > 0
+    assert any(isinstance(event, TextDeltaEvent) for event in events)
     whole, _ = await response_to(server, stream=False)
     assert (whole.text, whole.stop_reason) == (streamed.text, streamed.stop_reason)
 

@@ -1,4 +1,4 @@
-"""The installed command with the real daemon and a fake provider on loopback."""
+"""The command line with the real daemon and a fake provider on loopback."""
 
 from __future__ import annotations
 

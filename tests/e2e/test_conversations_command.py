@@ -190,7 +190,7 @@ def test_an_id_can_be_abbreviated_if_only_one_conversation_matches() -> None:
 
 @pytest.mark.requirement("10:cli-list")
 @pytest.mark.usefixtures("configuration")
-def test_searches_and_removals_include_all_conversations_in_a_pipe() -> None:
+def test_in_a_pipe_searches_and_removals_include_all_conversations() -> None:
     with SyncClient.spawn(default_command(shared=True)) as client:
         for number in range(LIMIT + 2):
             client.chat(f"A secret, number {number}", keep=True).response()

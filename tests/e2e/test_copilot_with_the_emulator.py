@@ -48,7 +48,7 @@ def result_of(call, text):
     ],
 )
 async def test_two_tools_are_called_and_only_the_users_turn_is_charged(signed_in, emulator, model, path):
-    """The emulator refuses a request whose thinking is not sent back unchanged."""
+    """The emulator refuses the second request unless it contains the first answer's thinking, unchanged."""
     question = user("use the tools weather and time")
     thinking = {} if model == "gpt-4.1" else {"thinking": "low"}
     called = await ask(signed_in, model, question, tools=TOOLS, **thinking)
@@ -66,6 +66,7 @@ async def test_two_tools_are_called_and_only_the_users_turn_is_charged(signed_in
 
 
 async def test_claude_over_chat_completions_calls_two_tools_at_one_index(signed_in, emulator):
+    """In the deltas of Copilot's chat completions, all calls of a Claude model have the index 0."""
     emulator.models["claude-sonnet-4.6"].endpoints = ("/chat/completions",)
     question = user("use the tools weather and time")
     called = await ask(signed_in, "claude-sonnet-4.6", question, tools=TOOLS)

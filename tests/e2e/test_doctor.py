@@ -48,7 +48,7 @@ def upstream() -> Iterator[ThreadedUpstream]:
         yield running
 
 
-def write(home: Path, upstream: ThreadedUpstream, more: str = "") -> None:
+def write_configuration(home: Path, upstream: ThreadedUpstream, more: str = "") -> None:
     home.chmod(0o700)
     (home / "config.toml").write_text(
         f'default_provider = "good"\n[providers.good]\nkind = "openai"\nbase_url = "{upstream.base_url}"\n'
@@ -65,6 +65,7 @@ def doctor(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str
 
 
 def problems(done: subprocess.CompletedProcess[str]) -> dict[str, set[str]]:
+    """Return the names of the failed checks by provider or section; assert that `ok` agrees with them."""
     report: dict[str, Any] = json.loads(done.stdout)
     found = {
         section.get("provider", section["title"]): {
@@ -87,7 +88,7 @@ def test_a_file_that_is_not_toml_is_reported_as_one_problem(home: Path) -> None:
 
 
 def test_a_machine_that_works_has_no_problems(home: Path, upstream: ThreadedUpstream) -> None:
-    write(home, upstream)
+    write_configuration(home, upstream)
     done = doctor()
 
     assert (done.returncode, done.stderr) == (0, "")
@@ -98,14 +99,14 @@ def test_a_machine_that_works_has_no_problems(home: Path, upstream: ThreadedUpst
     assert paths.count(("POST", "/v1/chat/completions")) == 1
 
 
-def test_the_option_no_chat_does_not_send_a_chat(home: Path, upstream: ThreadedUpstream) -> None:
-    write(home, upstream)
+def test_the_no_chat_option_prevents_the_chat(home: Path, upstream: ThreadedUpstream) -> None:
+    write_configuration(home, upstream)
     assert doctor("--no-chat", "good").returncode == 0
     assert {request.method for request in upstream.requests} == {"HEAD", "GET"}
 
 
 def test_each_problem_is_reported_without_secrets(home: Path, upstream: ThreadedUpstream) -> None:
-    write(home, upstream, BAD)
+    write_configuration(home, upstream, BAD)
     proxy = {"HTTPS_PROXY": "http://me:canary-of-a-proxy@127.0.0.1:9"}
     as_json, as_text = doctor("--json", **proxy), doctor(**proxy)
 
@@ -129,7 +130,7 @@ def test_each_problem_is_reported_without_secrets(home: Path, upstream: Threaded
 def test_an_unknown_provider_is_reported_with_the_most_similar_name(
     home: Path, upstream: ThreadedUpstream
 ) -> None:
-    write(home, upstream)
+    write_configuration(home, upstream)
     done = doctor("goood")
 
     assert done.returncode == 1
@@ -140,7 +141,7 @@ def test_an_unknown_provider_is_reported_with_the_most_similar_name(
 def test_a_mistyped_default_model_of_the_configuration_file_is_found(
     home: Path, upstream: ThreadedUpstream, provider: str
 ) -> None:
-    write(home, upstream)
+    write_configuration(home, upstream)
     file = home / "config.toml"
     file.write_text(f'default_model = "{provider}typo"\n' + file.read_text("utf-8"), "utf-8")
     refused = {"error": {"message": "The model typo does not exist", "code": "model_not_found"}}
@@ -153,7 +154,7 @@ def test_a_mistyped_default_model_of_the_configuration_file_is_found(
     assert set(asked) == {"typo"}
 
 
-def write_groq(home: Path, front: TlsFront, authority: Authority) -> None:
+def write_groq_configuration(home: Path, front: TlsFront, authority: Authority) -> None:
     home.chmod(0o700)
     (home / "config.toml").write_text(
         f'[providers.groq]\nkind = "openai"\nbase_url = "https://localhost:{front.port}/v1"\n'
@@ -170,7 +171,7 @@ async def test_the_report_on_the_page_matches_the_output(
     async with FakeUpstream() as upstream, TlsFront(authority.server("localhost"), upstream.origin) as front:
         date = format_datetime(datetime.now(UTC), usegmt=True)
         upstream.default(Reply.json({}, status=404, date=date), path="/")
-        write_groq(home, front, authority)
+        write_groq_configuration(home, front, authority)
         done = await asyncio.to_thread(doctor, "groq")
         host = f"localhost:{front.port}"
 
@@ -179,6 +180,6 @@ async def test_the_report_on_the_page_matches_the_output(
 
 
 def remove_facts(report: str) -> str:
-    """Remove the facts that differ between hosts from a report: addresses, the issuer, the TLS version."""
+    """Remove from a report the facts that depend on the host: addresses, the issuer, the TLS version."""
     report = re.sub(r"(api\.groq\.com resolves to) .*", r"\1 ADDRESSES.", report)
     return re.sub(r"issued by .*, is trusted \(.*\)", "issued by SOMEBODY, is trusted", report)

@@ -81,7 +81,7 @@ def test_the_replacement_of_the_lines_is_printed_byte_for_byte(
     assert file.read_bytes() == BEFORE
 
 
-def test_the_option_yes_changes_only_the_named_lines_and_shows_the_change(
+def test_the_yes_option_changes_only_the_named_lines_and_shows_the_change(
     environment: dict[str, str], upstream: ThreadedUpstream, file: Path
 ) -> None:
     script_answer(upstream, "```\nd = 5\n```")

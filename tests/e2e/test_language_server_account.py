@@ -139,7 +139,7 @@ async def test_a_sign_in_can_be_cancelled_and_denied_and_a_user_can_sign_out(hom
         daemon.notify("$/cancelRequest", {"id": request})
         cancelled = (await daemon.read_until(request)).error
         emulator.approve(code)
-        # The second sign-in is still running when the first one stops polling.
+        # If the cancelled sign-in still polled, it would use up the approval during the second sign-in.
         request = daemon.start("auth/signIn", where)
         emulator.deny((await read_sign_in_prompt(daemon))["userCode"])
         denied = (await daemon.read_until(request)).error

@@ -71,7 +71,7 @@ async def test_the_system_prompt_and_an_image_reach_the_model(harness, emulator,
 
 
 @pytest.mark.requirement("language-server:second-turn")
-async def test_a_chat_continues_its_conversation_and_an_edited_one_creates_another(home, emulator):
+async def test_a_chat_continues_its_conversation_unless_the_history_was_edited(home, emulator):
     system = "Speak like a pirate."
     async with running_harness(home, emulator, launch="tee") as harness:
         first = await harness.ask("My name is Ada.", system=system)
@@ -140,6 +140,7 @@ async def test_text_that_looks_like_an_editors_command_reaches_the_model(harness
     first = await harness.ask(words)
     before = [user(words), {"role": "assistant", "content": first["content"]}]
     second = await harness.ask(words, messages=before)
+    # The adapter puts a zero-width space before such a text, so that the server does not run a command.
     assert [find_echo(chat).lstrip("\u200b") for chat in (first, second)] == [words, words]
     assert len(emulator.charges) == 2
 
@@ -150,7 +151,7 @@ async def test_an_effort_reaches_the_model_or_is_dropped_with_a_warning(harness,
     assert [block["type"] for block in chat["content"]] == ["thinking", "text"]
     (request,) = emulator.requests(path="/chat/completions")
     assert request.json["reasoning_effort"] == "low"
-    # The server drops the effort and the thinking of a model with another endpoint.
+    # For a model that it reaches through another endpoint, the server drops the effort and the thinking.
     dropped = await harness.daemon.request("chat/start", chat_params("Hello", thinking="low"))
     (warning,) = [delta for delta in dropped.deltas if delta["type"] == "warning"]
     assert warning["code"] == "thinking_ignored"

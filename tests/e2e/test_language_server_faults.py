@@ -52,6 +52,7 @@ async def test_an_error_of_the_service_is_reported_by_kind(harness, emulator):
 
 @pytest.mark.requirement("language-server:limits", "6:rate-limit", "2:retry")
 async def test_the_daemon_does_not_retry_a_rate_limit_that_the_server_has_retried(harness, emulator):
+    # These are more faults than the server's own requests, so that a retry by the daemon would fail too.
     emulator.script(MODEL, *[faults.rate_limited(1)] * 12)
     chat = await harness.daemon.request("chat/start", chat_params("Hello"))
     assert chat.error["code"] == 1002
@@ -83,7 +84,7 @@ async def test_the_daemon_retries_a_failure_of_the_service_too(harness, emulator
 async def test_a_server_that_is_killed_in_mid_chat_fails_only_that_chat(home, emulator, launch):
     async with running_harness(home, emulator, launch=launch) as harness:
 
-        async def seconds_until_the_kill_is_reported() -> float:
+        async def kill_server_and_measure_seconds() -> float:
             request = await begin_chat(harness, emulator, Gate())
             started = descendants(harness.daemon.process.pid)
             killed = time.monotonic()
@@ -103,7 +104,7 @@ async def test_a_server_that_is_killed_in_mid_chat_fails_only_that_chat(home, em
             )
             return took
 
-        await assert_quick(seconds_until_the_kill_is_reported, within=1)
+        await assert_quick(kill_server_and_measure_seconds, within=1)
 
 
 @pytest.mark.requirement("language-server:shutdown", "1:stdin-eof")

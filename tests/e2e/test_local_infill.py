@@ -128,7 +128,7 @@ async def test_llama_cpp_fills_in_if_the_vocabulary_has_tokens_for_it(home: Path
         endless = daemon.start("complete/start", {**PLACE, "maxTokens": 6000})
         daemon.notify("$/cancelRequest", {"id": endless})
         cancelled = (await daemon.read_until(endless)).error
-        # If the cancelled completion continued, both slots would be busy for minutes.
+        # If the cancelled completion continued, it would keep a slot and the processor busy for minutes.
         again = [await daemon.request("complete/start", {**PLACE, "maxTokens": 8}) for _ in range(2)]
     assert (block["stopReason"], block["usage"]["outputTokens"]) == ("max_tokens", 8)
     # The prompt contains both texts and the three tokens.

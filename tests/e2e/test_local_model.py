@@ -167,7 +167,7 @@ async def test_attached_clients_load_one_model_which_ends_with_a_killed_daemon(h
 
 
 @pytest.mark.slow
-def test_a_file_of_the_user_is_installed_by_its_path_and_answers(home: Path, tmp_path: Path) -> None:
+def test_a_model_file_of_the_user_is_installed_by_path_and_answers(home: Path, tmp_path: Path) -> None:
     assert local_model.FILE is not None, local_model.HOW_TO_INSTALL
     file = tmp_path / "Other-Model-Q4.gguf"
     file.symlink_to(local_model.FILE)

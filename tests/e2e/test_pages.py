@@ -41,9 +41,9 @@ NOT_RUN = {
     "pipx install": "tests/packaging runs it",
     "uv tool install": "tests/packaging runs it",
     "pip uninstall": "tests/packaging runs it",
-    "jumpseat tools list files": "the user has these servers",
-    "jumpseat tools import": "the user has VS Code; tests/unit/cli/configuration/test_mcp_import.py",
-    "jumpseat mcp restart": "the user has this server; tests/unit/cli/commands/test_tools.py",
+    "jumpseat tools list files": "only the user's file defines the server github",
+    "jumpseat tools import": "it reads the files of VS Code; tests/unit/cli/configuration/test_mcp_import.py",
+    "jumpseat mcp restart": "only the user's file defines this server; tests/unit/cli/commands/test_tools.py",
     "jumpseat mcp login": "the same",
     "jumpseat mcp trust": "the same",
     "jumpseat chat --tools": "the servers come from the user's file; tests/e2e/repl/test_tools.py has one",
@@ -66,7 +66,7 @@ TYPED = {
 }
 """The commands that ask a question, as patterns, with the end of the question and the keys that are typed."""
 
-TESTS_OF_A_PAGE = f"cd {ROOT} && {sys.executable} -m pytest --collect-only -p no:cacheprovider"
+COLLECT_TESTS = f"cd {ROOT} && {sys.executable} -m pytest --collect-only -p no:cacheprovider"
 """A command that collects the tests without running them, which is enough here."""
 
 ZSH = 'eval "$(_JUMPSEAT_COMPLETE=zsh_source jumpseat)"'
@@ -77,8 +77,8 @@ CHANGES = {
     # The user already has a configuration file, which `config init` does not overwrite.
     "jumpseat config init": "JUMPSEAT_CONFIG=new.toml jumpseat config init",
     "jumpseat chat -f https://peps.python.org/pep-0020/": 'jumpseat chat -f "$PAGE"',
-    ".venv/bin/pytest": TESTS_OF_A_PAGE,
-    "JUMPSEAT_LIVE_COPILOT=included .venv/bin/pytest": f"export JUMPSEAT_LIVE_COPILOT= && {TESTS_OF_A_PAGE}",
+    ".venv/bin/pytest": COLLECT_TESTS,
+    "JUMPSEAT_LIVE_COPILOT=included .venv/bin/pytest": f"export JUMPSEAT_LIVE_COPILOT= && {COLLECT_TESTS}",
 }
 """Replacements for the beginnings of commands that cannot be run as written."""
 
@@ -123,7 +123,7 @@ EVERY_PAGE = [*PAGES_OF_THE_DAEMON, *EDITOR_PAGES.values()]
 PAGES = [page for page in EVERY_PAGE if commands_of(page)]
 
 
-def test_each_exception_is_used() -> None:
+def test_every_listed_beginning_and_pattern_matches_a_line() -> None:
     lines = [line for page in EVERY_PAGE for line in lines_of(page)]
 
     for begin in (*NOT_RUN, *CHANGES):
@@ -190,8 +190,8 @@ def environment(
         (tmp_path / "models").mkdir()
         (tmp_path / "models" / "qwen3-4b.gguf").symlink_to(model)  # The pages mention this file.
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    page = upstream.base_url.removesuffix("/v1") + "/page"
-    return {**os.environ, "PATH": path, "HOME": str(tmp_path), "EDITOR": "true", "PAGE": page}
+    url = upstream.base_url.removesuffix("/v1") + "/page"
+    return {**os.environ, "PATH": path, "HOME": str(tmp_path), "EDITOR": "true", "PAGE": url}
 
 
 async def run(command: str, folder: Path, environment: dict[str, str]) -> tuple[int | None, str]:
@@ -200,7 +200,7 @@ async def run(command: str, folder: Path, environment: dict[str, str]) -> tuple[
         if re.search(asking, command):
             return await asyncio.to_thread(run_on_a_terminal, command, typed, folder, environment)
     process = await asyncio.create_subprocess_exec(
-        *(language_of(command) or "bash", "-c", command),
+        *(completed_shell(command) or "bash", "-c", command),
         cwd=folder,
         env=environment,
         stdin=subprocess.DEVNULL,
@@ -223,7 +223,7 @@ def run_on_a_terminal(
     return terminal.finish()
 
 
-def language_of(command: str) -> str | None:
+def completed_shell(command: str) -> str | None:
     """Return the shell whose completion a line sets up, if any."""
     found = re.search(r"_JUMPSEAT_COMPLETE=(\w+)_source", command)
     return None if found is None else found[1]
@@ -254,7 +254,7 @@ async def test_every_command_of_a_page_runs(page: Path, folder: Path, environmen
     failed = []
     await run("jumpseat login", folder, environment)
     for written in commands:
-        if (shell := language_of(written)) and shutil.which(shell) is None:
+        if (shell := completed_shell(written)) and shutil.which(shell) is None:
             continue
         if (
             written.startswith("jumpseat local install")

@@ -42,6 +42,7 @@ TWO_CHATS = """
 """The code that replaces `...` in a block of the page."""
 
 
+# The block that begins with a decorator is not a module: it shows only the beginning of a test.
 @pytest.mark.parametrize(
     "block", [block for block in blocks(TESTING, "python") if not block.text.startswith("@pytest")], ids=str
 )

@@ -56,8 +56,9 @@ async def test_commands_share_the_daemon_and_keep_their_environments(
 @pytest.mark.requirement("9:commands")
 @pytest.mark.slow
 @pytest.mark.usefixtures("config")
-async def test_a_command_with_the_option_own_does_not_start_the_shared_daemon(hub: Hub) -> None:
+async def test_a_command_with_its_own_daemon_does_not_start_the_shared_daemon(hub: Hub) -> None:
     assert await ask(hub, "--own") == (0, "hello\n")
+    # A group of commands refuses the option before it starts a daemon.
     code, output = await hub.command("settings", "--own", "get", "max_tokens")
     assert (code, output.splitlines()[-1]) == (2, "Error: Put the options after 'get'.")
     assert hub.processes() == set()

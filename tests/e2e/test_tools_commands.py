@@ -87,7 +87,7 @@ def test_a_mistyped_server_is_refused_with_the_most_similar_name(jumpseat: Run) 
     assert "Did you mean desk?" in done.stderr
 
 
-def test_the_list_has_the_decisions_of_the_configuration(jumpseat: Run) -> None:
+def test_tools_list_shows_whether_each_tool_is_allowed_asked_about_or_denied(jumpseat: Run) -> None:
     done = jumpseat("tools", "list", "desk")
     rows = [line.split("\t")[:2] for line in done.stdout.splitlines()]
 

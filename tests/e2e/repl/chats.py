@@ -36,7 +36,7 @@ def hold_answer(gate: Gate, before: Sequence[str], after: Sequence[str]) -> Repl
 
 
 def list_messages(upstream: ThreadedUpstream, number: int = -1) -> list[tuple[str, str]]:
-    """Return the messages of one chat that the provider received."""
+    """Return the role and content of each message in one of the received chats, by default the last one."""
     chats = [request for request in upstream.requests if request.path == PATH]
     return [(each["role"], each["content"]) for each in chats[number].json["messages"]]
 
@@ -48,4 +48,5 @@ def questions(upstream: ThreadedUpstream) -> list[str]:
 
 
 def models(upstream: ThreadedUpstream) -> list[str]:
+    """Return the model of each chat that the provider received."""
     return [request.json["model"] for request in upstream.requests if request.path == PATH]

@@ -95,7 +95,7 @@ def test_files_and_images_are_sent_only_with_the_next_question(
 
 
 @pytest.mark.requirement("13:cli", "13:rules")
-def test_pages_and_rules_are_sent_with_the_questions_of_a_conversation(
+def test_pages_are_sent_with_each_question_and_missing_rules_are_noted_once(
     typist: Start, upstream: ThreadedUpstream, configuration: Path
 ) -> None:
     with configuration.open("a", encoding="utf-8") as file:
@@ -132,9 +132,7 @@ def test_attachments_can_be_removed(typist: Start, upstream: ThreadedUpstream) -
     assert list_messages(upstream) == [("user", "Hi")]
 
 
-def test_a_prompt_of_the_configuration_is_asked_by_its_name(
-    typist: Start, upstream: ThreadedUpstream
-) -> None:
+def test_a_configured_prompt_can_be_used_as_a_command(typist: Start, upstream: ThreadedUpstream) -> None:
     person = typist()
     person.enter("/shout for joy")
     person.see("> Shout: for joy")
@@ -220,7 +218,7 @@ def test_save_writes_a_transcript_and_asks_before_it_replaces_a_file(typist: Sta
     person.leave()
 
     text = path.read_text("utf-8")
-    assert "conversation: 2" in text
+    assert "conversation: 2" in text  # An id begins with the year.
     assert text.endswith("## Me\n\nHi\n\n## Assistant\n\nHello\n")
     assert (tmp_path / "hi.md").read_text("utf-8") == text
 

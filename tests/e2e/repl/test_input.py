@@ -43,7 +43,7 @@ def test_input_is_kept_for_the_next_run_and_private_to_the_user(typist: Start, h
     second.see("> Ctrl-D leaves.")
     second.type(f"{CTRL_R}two")
     second.see("I-search backward: two")
-    second.see("> one  two")
+    second.see("> one  two")  # The second row of the entry is indented.
     # The placeholder "Ask something" is not shown after the line that was found.
     assert "two Ask" not in second.text
     second.type(CTRL_G)

@@ -92,7 +92,7 @@ def test_decisions_hold_in_a_conversation_that_is_not_kept(typist: Start, upstre
     person.leave()
 
 
-def test_a_decision_for_always_is_remembered_by_later_conversations(
+def test_always_allowing_a_tool_applies_to_later_conversations(
     typist: Start, upstream: ThreadedUpstream, notes: Path
 ) -> None:
     upstream.script(answer_with_calls(edit()), answer("One."), path=PATH)
