@@ -11,7 +11,7 @@ import pytest
 
 pytestmark = [
     pytest.mark.timeout(60),
-    pytest.mark.skipif(sys.platform == "win32", reason="a user database of POSIX"),
+    pytest.mark.skipif(sys.platform == "win32", reason="uses the user database of POSIX"),
     pytest.mark.slow,
 ]
 

@@ -328,6 +328,7 @@ def test_models_are_a_table_on_a_terminal(tmp_path: Path) -> None:
     code, output = Terminal(argv(scenario, "models")).finish()
     assert code == 0
     assert "[red]M" in OWN.sub("", output)
+    assert "\t" not in output
     assert "\x1b[2J" not in output
 
 

@@ -238,14 +238,14 @@ async def test_a_daemon_that_ends_while_it_starts_is_reported_with_its_last_line
             pass
 
 
-async def test_a_daemon_that_never_answers_is_killed(tmp_path: Path) -> None:
+async def test_a_daemon_that_never_answers_is_reported_after_the_start_timeout(tmp_path: Path) -> None:
     scenario = Scenario(tmp_path, initialize="silence")
     with pytest.raises(StartFailed, match=r"within 0\.5 seconds"):
         async with client(scenario, start_timeout=0.5):
             pass
 
 
-async def test_the_daemons_reason_for_refusing_is_in_the_error(tmp_path: Path) -> None:
+async def test_the_daemons_reason_for_refusing_to_initialize_is_in_the_error(tmp_path: Path) -> None:
     error = {"code": 1010, "message": "api_key is wrong.", "data": {"kind": "config"}}
     with pytest.raises(RequestFailed, match="api_key") as caught:
         async with client(Scenario(tmp_path, answers={"initialize": {"error": error}})):

@@ -127,7 +127,7 @@ def test_another_thread_can_cancel_a_chat(tmp_path: Path) -> None:
 
 @pytest.fixture
 def interrupts() -> Iterator[None]:
-    """Handle SIGINT as on a terminal; it is ignored if a shell starts the tests in the background."""
+    """Handle SIGINT as on a terminal. Tests that a shell has started in the background would ignore it."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -245,13 +245,13 @@ def test_edits_requests_and_notifications_reach_the_daemon(tmp_path: Path) -> No
     assert scenario.read_messages("edit/start")[0]["params"]["target"] == {"type": "context", "text": "old"}
 
 
-@pytest.mark.parametrize("loop", [True, False])
-def test_a_chat_that_exceeds_its_timeout_keeps_its_partial(tmp_path: Path, loop: bool) -> None:
+@pytest.mark.parametrize("iterates", [True, False])
+def test_a_chat_that_exceeds_its_timeout_keeps_its_partial(tmp_path: Path, iterates: bool) -> None:
     scenario = Scenario.chat(tmp_path, [TEXT, {"wait": "cancel"}, CANCELLED])
     with client(scenario) as daemon:
         stream = daemon.chat("Hi", timeout=0.2)
         with pytest.raises(RequestTimeout, match=r"did not end within 0\.2 seconds"):
-            list(stream) if loop else stream.response()
+            list(stream) if iterates else stream.response()
         with pytest.raises(ChatFailed) as caught:
             stream.response()
     assert caught.value.partial is not None

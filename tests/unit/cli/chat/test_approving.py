@@ -70,7 +70,8 @@ async def test_an_answer_is_not_applied_to_the_next_turn(person: Person) -> None
     await approver.decide(approval(remember=["turn"]))
     approver.begin_turn(pause=lambda: None, stop=lambda: None)
     person.answers.put_nowait("n")
-    async with asyncio.timeout(1):  # A call that the previous answer covers would wait for two seconds.
+    # If the previous answer still covered the call, the approver would wait for two seconds.
+    async with asyncio.timeout(1):
         assert await approver.decide(approval(remember=["turn"])) == ToolDecision(False)
 
 

@@ -125,7 +125,9 @@ def test_a_mistyped_option_suggests_the_nearest_first(
         (("keys", "--own"), "No such option '--own'."),
     ],
 )
-def test_a_group_accepts_the_options_of_its_list(arguments: tuple[str, ...], message: str) -> None:
+def test_a_group_reports_wrong_uses_of_the_options_of_its_list(
+    arguments: tuple[str, ...], message: str
+) -> None:
     code, output = outcome(*arguments)
     assert (code, message in output) == (2, True), output
 

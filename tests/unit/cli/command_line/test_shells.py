@@ -1,4 +1,4 @@
-"""Completion in a real bash, which splits words at colons and equals signs, and in fish."""
+"""Completion in a real bash, which splits words at colons and equals signs; and the script for fish."""
 
 from __future__ import annotations
 

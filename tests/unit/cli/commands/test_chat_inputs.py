@@ -139,7 +139,9 @@ def test_files_and_images_come_before_the_question(tmp_path: Path) -> None:
         ("-f", "README.md"),
     ],
 )
-def test_wrong_inputs_are_wrong_usage(jumpseat: CommandLine, arguments: tuple[str, ...]) -> None:
+def test_wrong_inputs_are_refused_without_a_request_to_the_daemon(
+    jumpseat: CommandLine, arguments: tuple[str, ...]
+) -> None:
     code, out, error = jumpseat("chat", *arguments)
 
     assert (code, out) == (2, "")
@@ -216,20 +218,20 @@ def test_a_pipe_that_sends_nothing_is_reported_and_waited_for(tmp_path: Path) ->
 
 def test_a_non_blocking_pipe_is_read_to_its_end(tmp_path: Path) -> None:
     scenario = make_scenario(tmp_path)
-    near, far = os.pipe()
-    os.set_blocking(near, False)
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
     with subprocess.Popen(
         argv(scenario, "chat", "why"),
-        stdin=near,
+        stdin=reading,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         cwd=REPOSITORY,
     ) as process:
-        os.close(near)
+        os.close(reading)
         assert process.stderr is not None
         process.stderr.readline()
-        os.write(far, b"late")
-        os.close(far)
+        os.write(writing, b"late")
+        os.close(writing)
         assert process.wait(30) == 0
     assert [block["text"] for block in content(scenario)] == ["late", "why"]
 
@@ -274,7 +276,7 @@ def test_a_missing_file_is_reported_without_the_usage(
     assert "none.py" in json.loads(out)["error"]["message"]
 
 
-def test_wrong_usage_with_json_is_one_document(jumpseat: CommandLine) -> None:
+def test_wrong_usage_with_json_prints_one_json_document(jumpseat: CommandLine) -> None:
     code, out, error = jumpseat("chat", "--thinking", "enormous", "--json", "x")
     assert (code, error) == (2, "")
     assert "enormous" in json.loads(out)["error"]["message"]

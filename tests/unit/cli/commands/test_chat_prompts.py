@@ -57,14 +57,16 @@ def test_options_override_a_prompt_which_overrides_a_conversation(
 
 def test_a_prompt_alone_does_not_read_stdin_from_a_terminal(tmp_path: Path) -> None:
     scenario = make_scenario(tmp_path)
-    terminal, user = os.openpty()
+    controller, terminal = os.openpty()
     try:
         # Nobody types, so a read would exceed the time limit.
-        done = subprocess.run(argv(scenario, "chat", "-p", "explain"), stdin=user, timeout=30, cwd=REPOSITORY,
-                              capture_output=True, check=False)  # fmt: skip
+        done = subprocess.run(
+            argv(scenario, "chat", "-p", "explain"), stdin=terminal, timeout=30, cwd=REPOSITORY,
+            capture_output=True, check=False,
+        )  # fmt: skip
     finally:
+        os.close(controller)
         os.close(terminal)
-        os.close(user)
     assert done.returncode == 0
     assert scenario.read_messages("prompts/get")[0]["params"]["input"] == ""
 
@@ -87,7 +89,8 @@ def test_a_prompt_is_requested_for_the_model_and_its_warnings_are_printed(
     jumpseat.use_scenario(Scenario.chat(jumpseat.folder, answer_steps("ok"), answers=answers))
 
     assert jumpseat("chat", *options, "-p", "review", "x") == (
-        *(0, "ok\n"),
+        0,
+        "ok\n",
         "warning: These files are left out: b.py\n",
     )
     params = jumpseat.scenario.read_messages("prompts/get")[0]["params"]

@@ -135,6 +135,7 @@ def test_other_calls_are_not_shown_while_a_question_is_on_the_screen(tmp_path: P
         decisions(),
         result("ok"),
     )
+    # An answer that is not understood leaves the question open while the other call runs.
     for number, keys in enumerate((b"?\r", b"?\r", b"?\r", b"y\r"), 1):
         terminal.read_until(lambda output, number=number: output.count(b"Allow it? ") == number)
         asked.touch()

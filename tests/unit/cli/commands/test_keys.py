@@ -265,7 +265,7 @@ def test_a_command_that_ends_at_a_hidden_question_restores_the_echo(
     before = termios.tcgetattr(terminal.screen)
     if arguments == ("config", "init"):
         terminal.read_until(lambda output: b"separated by spaces" in output)
-        terminal.type(b"6 7\n")
+        terminal.type(b"6 7\n")  # These are the numbers of Groq and Mistral.
         for asked, answer in ((b"is the default", b"groq"), (b"Key for Groq", KEY.encode())):
             terminal.read_until(lambda output, asked=asked: asked in output)
             terminal.type(answer + b"\n")
@@ -279,7 +279,7 @@ def test_a_command_that_ends_at_a_hidden_question_restores_the_echo(
     assert not (home / "keys").exists()
 
 
-def test_a_faulty_file_is_not_changed_and_stores_nothing(home: Path) -> None:
+def test_no_key_is_stored_if_the_configuration_file_is_faulty(home: Path) -> None:
     (home / "config.toml").write_text("[providers.groq\n", "utf-8")
     done = keys("set", "groq", piped=KEY)
 

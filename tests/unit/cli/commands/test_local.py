@@ -106,7 +106,7 @@ def test_a_file_that_is_gone_is_listed_as_missing(
     assert list_rows(capsys)[1][2] == "missing, used by mine"
 
 
-def test_the_list_is_a_command(home: Path) -> None:
+def test_local_list_runs_as_a_command(home: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "jumpseat", "local", "list", "--json"],
         capture_output=True, text=True, timeout=30, check=True,

@@ -1,4 +1,4 @@
-"""A scripted daemon whose chats run tools."""
+"""Answers of a scripted daemon whose chats run tools, and the decisions that it received."""
 
 from __future__ import annotations
 

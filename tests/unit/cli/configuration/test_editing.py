@@ -73,7 +73,7 @@ def test_chosen_providers_are_written_with_comments(home: Path) -> None:
     )
 
 
-def test_the_local_model_is_installed_only_once(
+def test_installing_the_local_model_is_suggested_only_if_it_is_missing(
     home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(local, "packaged_file", lambda: None)

@@ -45,7 +45,7 @@ def test_a_provider_that_does_not_report_costs_chooses_the_model_itself() -> Non
 
 
 def test_a_default_that_is_not_listed_is_tried() -> None:
-    """Every chat that does not name a model uses the default, so a typo in it breaks them all."""
+    """Every chat without a model uses the default, so a typo in the default breaks all these chats."""
     assert choose_model([model("a", 0)], "p", "typo") == {"id": "typo"}
 
 

@@ -11,7 +11,7 @@ import pydantic
 from jumpseat import __version__
 
 
-def test_the_first_line_has_only_the_version_and_the_next_the_platform() -> None:
+def test_the_version_is_on_the_first_line_and_the_platform_on_the_next() -> None:
     first, *more = subprocess.run(
         [sys.executable, "-m", "jumpseat", "--version"],
         capture_output=True,

@@ -30,6 +30,7 @@ def apply(old: str, lines: list[str]) -> list[str]:
     for line in lines[2:]:
         if line.startswith("@@"):
             _, removed, added, _ = line.split()
+            # An empty range is given as the number of the line before it.
             start, _, count = removed[1:].partition(",")
             first = int(start) - (count != "0")
             result += rows[at:first]
@@ -71,6 +72,7 @@ def test_a_new_file_has_only_added_lines() -> None:
 
 @pytest.mark.parametrize("count", [3, 60_000])
 def test_many_changed_lines_are_shown_as_replaced(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    # Lower the limit for the small texts, so that they exceed it too.
     monkeypatch.setattr(diffs, "MAX_COMPARISONS", min(diffs.MAX_COMPARISONS, count * count - 1))
     # Each old line occurs many times in both of the larger texts, so comparing them would take minutes.
     old = "".join(f"{number % 997}\n" for number in range(count))

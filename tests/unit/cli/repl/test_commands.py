@@ -32,7 +32,7 @@ from jumpseat_cli.repl.commands import (
         ("/a,b", "/a,b"),
     ],
 )
-def test_a_question_is_stripped_of_surrounding_white_space(line: str, text: str) -> None:
+def test_text_that_is_not_a_command_is_a_question_without_outer_white_space(line: str, text: str) -> None:
     assert parse(line) == Question(text)
 
 
