@@ -24,13 +24,15 @@ class LanguageServer:
 
     peer: Peer
     progress: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    """The token and the value of each `$/progress` notification, in order."""
 
     async def request(self, method: str, params: Any) -> Any:
         async with asyncio.timeout(WAIT_SECONDS):
             return await self.peer.request(method, params)
 
     def reports(self, token: str) -> list[dict[str, Any]]:
-        return [value for of, value in self.progress if of == token]
+        """Return the values that were reported for a token, in order."""
+        return [value for name, value in self.progress if name == token]
 
     def record_progress(self, method: str, params: Any) -> None:
         if method == "$/progress":
@@ -44,7 +46,7 @@ async def answer_request(method: str, params: Any) -> Any:
 
 @contextlib.asynccontextmanager
 async def language_server(emulator: CopilotEmulator, home: Path) -> AsyncIterator[LanguageServer]:
-    """Run the program, initialized and signed in as octocat through its environment."""
+    """Run the program, initialized and signed in as octocat through its environment variables."""
     async with LoopbackProxy() as proxy, _running(emulator, home, proxy.url) as server:
         yield server
 

@@ -35,7 +35,7 @@ TOKENS = {"pre": 5, "suf": 6, "mid": 7}
 
 
 def give_infill_tokens(source: Path, target: Path) -> None:
-    """Copy a GGUF file, and add the keys of its metadata that name the tokens for filling in."""
+    """Copy a GGUF file, and add the metadata keys that name the tokens for filling in."""
     data = source.read_bytes()
     magic, version, tensors, keys = struct.unpack_from("<4sIQQ", data)
     end = begin = struct.calcsize("<4sIQQ")
@@ -45,6 +45,7 @@ def give_infill_tokens(source: Path, target: Path) -> None:
     for _ in range(tensors):
         end_of_tensors = _end_of_text(data, end_of_tensors)
         (dimensions,) = struct.unpack_from("<I", data, end_of_tensors)
+        # Skip the number of dimensions, their sizes, the type and the offset.
         end_of_tensors += 4 + 8 * dimensions + 4 + 8
     added = b"".join(
         struct.pack("<Q", len(key)) + key + struct.pack("<II", _UINT32, token)

@@ -9,7 +9,7 @@ import pyte
 
 
 class Screen(pyte.HistoryScreen):
-    """A terminal with its scrollback, which wraps long rows when it becomes narrower.
+    """A terminal that wraps long rows when it becomes narrower, with its scrollback.
 
     pyte itself cuts long rows, and loses the cursor position when there are fewer rows.
     """
@@ -57,6 +57,7 @@ class Screen(pyte.HistoryScreen):
 
     @staticmethod
     def _cells(row: Any) -> list[Any]:
+        """Return the cells of a row up to the last one that is not blank."""
         blank = pyte.screens.Char(" ")
         cells = deque(row.get(place, blank) for place in range(max(row, default=-1) + 1))
         while cells and cells[-1].data == " ":

@@ -36,7 +36,7 @@ def question(call_id: str = "c1", **more: Any) -> dict[str, Any]:
     }
 
 
-def decisions(times: int = 1) -> dict[str, Any]:
+def wait_for_decisions(times: int = 1) -> dict[str, Any]:
     """Return a step that waits for this many decisions."""
     return {"wait": "message", "method": "tools/decide", "times": times}
 

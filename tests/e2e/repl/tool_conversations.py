@@ -42,10 +42,12 @@ def typist(configuration: Path, home: Path, notes: Path) -> Iterator[Start]:
 
 
 def edit(old: str = "teh", new: str = "the", path: str = "notes.md") -> tuple[str, dict[str, Any]]:
+    """Return a call that replaces a text in a file."""
     return "desk__edit", {"path": path, "oldText": old, "newText": new}
 
 
 def read(path: str = "notes.md") -> tuple[str, dict[str, Any]]:
+    """Return a call that reads a file."""
     return "desk__read", {"path": path}
 
 

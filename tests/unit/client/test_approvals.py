@@ -16,7 +16,7 @@ import pytest
 
 from jumpseat_client import ChatFailed, Client, SyncClient, ToolApproval, ToolDecision
 from tests.fakes.scenario import Scenario, answer_steps
-from tests.fakes.tool_steps import DECIDED, START, decisions, question, status
+from tests.fakes.tool_steps import DECIDED, START, question, status, wait_for_decisions
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -55,7 +55,7 @@ def read_decisions(scenario: Scenario) -> list[dict[str, Any]]:
 async def test_the_functions_answer_becomes_a_decision(
     tmp_path: Path, kind: str, answer: Any, decision: dict[str, Any]
 ) -> None:
-    scenario = write_question(tmp_path, decisions(), status("running"), *END)
+    scenario = write_question(tmp_path, wait_for_decisions(), status("running"), *END)
     asked: list[ToolApproval] = []
 
     def approve(approval: ToolApproval) -> Any:
@@ -81,7 +81,7 @@ async def test_the_functions_answer_becomes_a_decision(
 
 
 async def test_a_question_is_asked_without_a_loop_over_the_deltas(tmp_path: Path) -> None:
-    scenario = write_question(tmp_path, decisions(), *END)
+    scenario = write_question(tmp_path, wait_for_decisions(), *END)
     async with client(scenario, lambda approval: True) as daemon:
         assert (await daemon.chat("Hi").response()).text == "Done."
 
@@ -93,7 +93,7 @@ async def test_a_call_is_denied_if_the_decision_is_invalid(
 ) -> None:
     refusal = {"error": {"code": -32602, "message": "remember: no such value.", "data": {"kind": "request"}}}
     answers = {"tools/decide": [refusal, DECIDED["tools/decide"]]}
-    scenario = Scenario.chat(tmp_path, [START, question(), decisions(2), *END], answers=answers)
+    scenario = Scenario.chat(tmp_path, [START, question(), wait_for_decisions(2), *END], answers=answers)
     decision = ToolDecision(True, "forever")  # type: ignore[arg-type]
     async with client(scenario, lambda approval: decision) as daemon:
         assert (await daemon.chat("Hi").response()).text == "Done."
@@ -104,7 +104,7 @@ async def test_a_call_is_denied_if_the_decision_is_invalid(
 
 async def test_a_question_waits_until_the_deltas_before_it_are_handled(tmp_path: Path) -> None:
     text = {"delta": {"type": "text_delta", "block": 0, "text": "Let me dig."}}
-    scenario = Scenario.chat(tmp_path, [START, text, question(), decisions(), *END], answers=DECIDED)
+    scenario = Scenario.chat(tmp_path, [START, text, question(), wait_for_decisions(), *END], answers=DECIDED)
     events: list[str] = []
 
     async def approve(approval: ToolApproval) -> bool:
@@ -120,7 +120,7 @@ async def test_a_question_waits_until_the_deltas_before_it_are_handled(tmp_path:
 
 
 async def test_a_plain_function_is_called_for_one_tool_call_at_a_time(tmp_path: Path) -> None:
-    scenario = write_question(tmp_path, question("c2"), decisions(2), *END)
+    scenario = write_question(tmp_path, question("c2"), wait_for_decisions(2), *END)
     calls: list[str] = []
     overlaps: list[bool] = []
     busy = threading.Lock()
@@ -139,7 +139,7 @@ async def test_a_plain_function_is_called_for_one_tool_call_at_a_time(tmp_path: 
 
 
 async def test_an_async_function_is_called_for_several_tool_calls_at_once(tmp_path: Path) -> None:
-    scenario = write_question(tmp_path, question("c2"), decisions(2), *END)
+    scenario = write_question(tmp_path, question("c2"), wait_for_decisions(2), *END)
     both = asyncio.Barrier(2)
 
     async def approve(approval: ToolApproval) -> bool:
@@ -157,7 +157,7 @@ async def test_an_async_function_is_called_for_several_tool_calls_at_once(tmp_pa
 
 
 async def test_a_function_does_not_block_the_deltas(tmp_path: Path) -> None:
-    scenario = write_question(tmp_path, status("running", "c2"), decisions(), *END)
+    scenario = write_question(tmp_path, status("running", "c2"), wait_for_decisions(), *END)
     other_call_runs = threading.Event()
 
     def approve(approval: ToolApproval) -> bool:
@@ -244,7 +244,7 @@ async def test_a_call_is_denied_if_the_function_fails(
     def approve(approval: ToolApproval) -> bool:
         raise KeyError("lost")
 
-    scenario = write_question(tmp_path, decisions(), *END)
+    scenario = write_question(tmp_path, wait_for_decisions(), *END)
     with caplog.at_level(logging.ERROR, "jumpseat_client"):
         async with client(scenario, approve) as daemon:
             await daemon.chat("Hi").response()
@@ -256,7 +256,7 @@ async def test_a_call_is_denied_if_the_function_fails(
 
 def test_the_function_of_a_sync_client_may_use_the_client(tmp_path: Path) -> None:
     answers = {**DECIDED, "models/list": {"models": [], "errors": []}}
-    scenario = Scenario.chat(tmp_path, [START, question(), decisions(), *END], answers=answers)
+    scenario = Scenario.chat(tmp_path, [START, question(), wait_for_decisions(), *END], answers=answers)
 
     def approve(approval: ToolApproval) -> bool:
         return daemon.list_models()["models"] == []

@@ -16,6 +16,7 @@ PERSON = {
 
 
 def fault(text: str, output_mode: Any = "json", **more: Any) -> str | None:
+    """Return what is wrong with an answer of this text; None if nothing is."""
     return fault_of_answer(output_mode, {"text": text, "stopReason": "end_turn", "toolCalls": [], **more})
 
 

@@ -46,7 +46,7 @@ def test_every_command_prints_json_and_takes_a_configuration_file() -> None:
         words: {name for parameter in command.params for name in parameter.opts}
         for words, command in commands()
     }
-    daemons = {"serve", "attach", "acp"}  # These have the flags of a language server.
+    daemons = {"serve", "attach", "acp"}  # These have the flags of a language server instead.
     reads_no_file = {"daemon status", "daemon stop", "config path"}
 
     assert {words for words, names in options.items() if "--json" not in names} == daemons

@@ -59,7 +59,7 @@ ANSWERS: dict[str, Any] = {
 
 @dataclass
 class CommandLine:
-    """A runner for the command line in this process, with a scripted daemon."""
+    """Runs the command line in this process, with a scripted daemon."""
 
     folder: Path
     patch: pytest.MonkeyPatch

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.scenario import Scenario, answer_steps
-from tests.fakes.tool_steps import START, call, decisions, question, result, status
+from tests.fakes.tool_steps import START, call, question, result, status, wait_for_decisions
 from tests.unit.cli.commands.test_chat_inputs import CommandLine, jumpseat
 from tests.unit.cli.commands.tool_chats import ANSWERS, END, list_decisions
 
@@ -157,7 +157,14 @@ def test_results_of_several_parts_and_calls_without_a_status_are_shown(jumpseat:
 def test_a_question_without_a_terminal_is_a_denial_and_exit_code_3(
     jumpseat: CommandLine, more: dict[str, Any], hint: str
 ) -> None:
-    script(jumpseat, *call("shed__dig"), question(**more), decisions(), status("denied"), result("Denied."))
+    script(
+        jumpseat,
+        *call("shed__dig"),
+        question(**more),
+        wait_for_decisions(),
+        status("denied"),
+        result("Denied."),
+    )
     code, out, error = jumpseat("chat", "--tools", "shed", "--allow", "shed/rake", "Go")
 
     assert (code, out) == (3, "Done.\n")
@@ -178,7 +185,9 @@ def test_a_question_without_a_terminal_is_a_denial_and_exit_code_3(
 
 @pytest.mark.parametrize("selector", ["shed/dig", "shed/d*", "shed", "db,shed/dig"])
 def test_allowed_calls_are_not_asked_about(jumpseat: CommandLine, selector: str) -> None:
-    script(jumpseat, *call("shed__dig"), question(), decisions(), status("completed"), result("A hole."))
+    script(
+        jumpseat, *call("shed__dig"), question(), wait_for_decisions(), status("completed"), result("A hole.")
+    )
     code, _, error = jumpseat("chat", "--tools", "shed", "--allow", selector, "Go")
 
     assert (code, error) == (0, "✓ shed/dig · A hole.\n")
@@ -189,7 +198,13 @@ def test_allowed_calls_are_not_asked_about(jumpseat: CommandLine, selector: str)
 def test_rules_that_ask_and_other_directories_are_not_covered_by_allow(
     jumpseat: CommandLine, reason: str
 ) -> None:
-    script(jumpseat, question(reason=reason, remember=[]), decisions(), status("denied"), result("Denied."))
+    script(
+        jumpseat,
+        question(reason=reason, remember=[]),
+        wait_for_decisions(),
+        status("denied"),
+        result("Denied."),
+    )
     code, _, _ = jumpseat("chat", "--tools", "shed", "--allow", "shed", "Go")
 
     assert code == 3
@@ -202,7 +217,7 @@ def test_json_has_the_calls_and_the_error_of_a_denial(jumpseat: CommandLine) -> 
         *call("shed__rake", "c2"),
         *call("mine", "c3"),
         question(),
-        decisions(),
+        wait_for_decisions(),
         status("denied"),
         status("completed", "c2"),
         result("Denied."),

@@ -9,7 +9,7 @@ import pytest
 
 from tests.fakes.scenario import Scenario
 from tests.fakes.terminal import Terminal, list_visible_lines
-from tests.fakes.tool_steps import START, call, decisions, question, result, status
+from tests.fakes.tool_steps import START, call, question, result, status, wait_for_decisions
 from tests.unit.cli.commands.tool_chats import ANSWERS, END, list_decisions
 from tests.unit.cli.test_program import argv
 
@@ -28,7 +28,13 @@ def ask_on_a_terminal(
 def test_the_user_is_asked_on_a_terminal_and_the_answer_continues(tmp_path: Path) -> None:
     text = {"delta": {"type": "text_delta", "block": 0, "text": "I will *dig*."}}
     scenario, terminal = ask_on_a_terminal(
-        tmp_path, text, *call("shed__dig"), question(), decisions(), status("completed"), result("A hole.")
+        tmp_path,
+        text,
+        *call("shed__dig"),
+        question(),
+        wait_for_decisions(),
+        status("completed"),
+        result("A hole."),
     )
     terminal.read_until(lambda output: b"Allow it? [y/n/a/A/e] " in output)
     # The spinner hides the cursor until it is paused.
@@ -54,7 +60,12 @@ def test_keys_typed_before_the_question_do_not_answer_it(tmp_path: Path) -> None
     seen = tmp_path / "seen"
     text = {"delta": {"type": "text_delta", "block": 0, "text": "I will dig.\n\n"}}
     scenario, terminal = ask_on_a_terminal(
-        tmp_path, text, {"wait": "file", "path": str(seen)}, question(), decisions(), result("Denied.")
+        tmp_path,
+        text,
+        {"wait": "file", "path": str(seen)},
+        question(),
+        wait_for_decisions(),
+        result("Denied."),
     )
     terminal.read_until(lambda output: b"I will dig" in output)
     terminal.type(b"y\r")
@@ -80,7 +91,7 @@ def test_ctrl_c_at_a_question_cancels_the_turn(tmp_path: Path) -> None:
 
 
 def test_the_end_of_the_input_denies_the_call(tmp_path: Path) -> None:
-    scenario, terminal = ask_on_a_terminal(tmp_path, question(), decisions(), result("Denied."))
+    scenario, terminal = ask_on_a_terminal(tmp_path, question(), wait_for_decisions(), result("Denied."))
     terminal.read_until(lambda output: b"Allow it? " in output)
     terminal.type(b"\x04")
     code, _ = terminal.finish()
@@ -95,10 +106,10 @@ def test_a_remembered_answer_covers_the_other_calls_of_the_tool(tmp_path: Path) 
         question("c1"),
         question("c2"),
         question("c3", tool="rake"),
-        decisions(1),
+        wait_for_decisions(1),
         status("running", "c1"),
         status("running", "c2"),
-        decisions(2),
+        wait_for_decisions(2),
         result("One.", "c1"),
         result("Two.", "c2"),
         result("Three.", "c3", tool="shed/rake"),
@@ -132,7 +143,7 @@ def test_other_calls_are_not_shown_while_a_question_is_on_the_screen(tmp_path: P
         status("running", "c2"),
         status("completed", "c2"),
         result("ok", "c2", tool="shed/rake"),
-        decisions(),
+        wait_for_decisions(),
         result("ok"),
     )
     # An answer that is not understood leaves the question open while the other call runs.
@@ -147,7 +158,7 @@ def test_other_calls_are_not_shown_while_a_question_is_on_the_screen(tmp_path: P
 
 def test_a_call_whose_tool_has_changed_is_asked_about_although_it_was_covered(tmp_path: Path) -> None:
     scenario, terminal = ask_on_a_terminal(
-        tmp_path, question("c1"), question("c2", reason="changed"), decisions(2), result("ok", "c1")
+        tmp_path, question("c1"), question("c2", reason="changed"), wait_for_decisions(2), result("ok", "c1")
     )
     for keys in (b"A\r", b"n\r"):
         asked = terminal.output.count(b"Allow it? ")
