@@ -52,11 +52,13 @@ def run(*arguments: str, cwd: Path | None = None, **variables: str) -> subproces
 
 
 def chat(*arguments: str, cwd: Path | None = None) -> dict[str, Any]:
+    """Run `jumpseat chat --json` and return its result."""
     result: dict[str, Any] = json.loads(run("chat", "--json", *arguments, cwd=cwd).stdout)
     return result
 
 
 def list_ids(*arguments: str, cwd: Path | None = None) -> list[str]:
+    """Run a command of `jumpseat conversations`, by default `list`; return the ids that it prints."""
     done = run("conversations", *(arguments or ("list",)), "--json", cwd=cwd)
     return [row["id"] for row in json.loads(done.stdout)["conversations"]]
 

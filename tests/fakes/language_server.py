@@ -225,6 +225,7 @@ class FakeLanguageServer:
         self._order("o", b"Content-Length: %d\r\n\r\n%b" % (len(body), body), start)
 
     def _order(self, kind: str, payload: bytes = b"", start: Start | None = None) -> None:
+        """Send an order of `language_server_relay` to a process, by default the current one."""
         start = start or self.current
         if not start.gone.is_set():
             start.writer.write(frame(kind, payload))

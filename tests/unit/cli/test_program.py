@@ -35,6 +35,7 @@ pytestmark = pytest.mark.timeout(60)
 
 
 def argv(scenario: Scenario, *arguments: str) -> list[str]:
+    """Return the command line of `jumpseat ARGUMENTS` with a scripted daemon."""
     return [sys.executable, "-m", "tests.fakes.cli", json.dumps(scenario.command), *arguments]
 
 
@@ -53,6 +54,7 @@ def run(scenario: Scenario, *arguments: str, piped: str | None = None) -> subpro
 
 
 def read_params(scenario: Scenario) -> dict[str, Any]:
+    """Return the params of the first chat."""
     params: dict[str, Any] = scenario.read_messages("chat/start")[0]["params"]
     return params
 

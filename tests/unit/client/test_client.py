@@ -42,7 +42,8 @@ def client(scenario: Scenario, **options: Any) -> Client:
 
 
 async def wait_until_received(scenario: Scenario, method: str) -> list[dict[str, Any]]:
-    # Poll the file in which the daemon logs the messages that it receives. The test's timeout limits this.
+    """Wait until the daemon has logged a message with this method, and return all such messages."""
+    # The test's timeout limits this loop.
     while not (messages := scenario.read_messages(method)):  # noqa: ASYNC110 - there is no event to await
         await asyncio.sleep(0.005)
     return messages

@@ -68,6 +68,7 @@ ANSWERS: dict[str, Any] = {
 
 
 def complete(folder: Path, *words: str, answers: dict[str, Any] = ANSWERS) -> list[str]:
+    """Return the completions of the last word, as bash gets them."""
     scenario = Scenario(folder, answers=answers)
     variables = {
         "_JUMPSEAT_COMPLETE": "bash_complete",

@@ -54,6 +54,7 @@ def test_every_command_prints_json_and_takes_a_configuration_file() -> None:
 
 
 def outcome(*arguments: str) -> tuple[int, str]:
+    """Run a command; return the exit code and the last line of its output."""
     done = CliRunner().invoke(jumpseat, arguments)
     return done.exit_code, done.output.strip().splitlines()[-1]
 

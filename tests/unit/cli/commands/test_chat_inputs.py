@@ -98,10 +98,12 @@ def jumpseat(
 
 
 def make_scenario(folder: Path) -> Scenario:
+    """Return a daemon that answers "ok" in each chat."""
     return Scenario.chat(folder, answer_steps("ok"), answer_steps("ok"), answers=ANSWERS)
 
 
 def content(scenario: Scenario) -> list[Any]:
+    """Return the blocks of the last message in the first chat."""
     blocks: list[Any] = read_params(scenario)["messages"][-1]["content"]
     return blocks
 

@@ -44,12 +44,14 @@ def keys(*arguments: str, piped: str = "") -> subprocess.CompletedProcess[str]:
 
 
 def source_in(file: Path, provider: str = "groq") -> str:
+    """Return a provider's `api_key` in a configuration file, such as `env:NAME`."""
     value = tomllib.loads(file.read_text("utf-8"))["providers"][provider]["api_key"]
     assert isinstance(value, str)
     return value
 
 
 def path_of(source: str) -> Path:
+    """Return the path in an `api_key` that begins with `file:`."""
     return Path(source.removeprefix("file:"))
 
 

@@ -28,6 +28,7 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def list_rows(capsys: pytest.CaptureFixture[str]) -> list[list[str]]:
+    """List the models, and return the columns of each row."""
     capsys.readouterr()
     assert local.list_models(None, as_json=False) == 0
     return [line.split("\t") for line in capsys.readouterr().out.splitlines()]

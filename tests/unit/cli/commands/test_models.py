@@ -36,6 +36,12 @@ FAILURE = {"error": {"code": 1000, "message": "Not signed in."}}
 
 
 def scenario_with_models(folder: Path, **answers: Any) -> Scenario:
+    """Return a daemon that lists `MODELS`, and three providers that are not set up.
+
+    Args:
+        folder: the directory for the scenario.
+        answers: other answers by method, with an underscore in place of the slash.
+    """
     errors = [{"provider": each, **FAILURE} for each in ("copilot", "local", "mine")]
     rows = [
         provider("copilot", "signed_out", configured=False, builtIn=True),
