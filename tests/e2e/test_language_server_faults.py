@@ -58,7 +58,7 @@ async def test_the_daemon_does_not_retry_a_rate_limit_that_the_server_has_retrie
     assert chat.error["code"] == 1002
     assert chat.error["data"]["retryable"] is True
     assert "retry" not in chat.delta_types
-    assert len(emulator.requests(path=MESSAGES)) == 4, "more requests than the server's own retries"
+    assert len(emulator.requests(path=MESSAGES)) == 4, "more requests than the server makes by itself"
 
 
 @pytest.mark.requirement("language-server:terms", "6:authorization")
