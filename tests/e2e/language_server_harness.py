@@ -1,7 +1,8 @@
 """Finds GitHub's own Copilot language server, and runs it in tests without access to the network.
 
 The emulator stands in for GitHub. The program reaches it over plain HTTP through its own environment
-variables, or over TLS and a proxy as in a company network. A proxy on loopback receives the telemetry.
+variables, or over TLS and a proxy as in a company network. A proxy on loopback receives the telemetry
+and refuses it.
 """
 
 from __future__ import annotations

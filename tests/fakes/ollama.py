@@ -74,7 +74,7 @@ class FakeModel:
 
 @dataclass
 class FakeOllama:
-    """The server. It answers chats from `script` and everything else from `models`."""
+    """The server. It answers chats from `script`, and most other requests from `models`."""
 
     upstream: FakeUpstream
     models: list[FakeModel] = field(default_factory=lambda: [FakeModel()])
@@ -105,7 +105,7 @@ class FakeOllama:
         return [each.json for each in self.upstream.requests if each.path == "/api/generate"]
 
     def script(self, *replies: Reply) -> None:
-        """Script the next chats. Requests for a missing model or capability are refused first."""
+        """Script the next chats. A chat that needs a missing model or capability is refused instead."""
         self.upstream.script(*(self._add_refusals(reply) for reply in replies), path="/api/chat")
 
     def _add_refusals(self, reply: Reply) -> Any:

@@ -56,7 +56,7 @@ class Recording:
 
     @property
     def model(self) -> str:
-        """The model of the request, if it was recorded."""
+        """The model of the request; if it was not recorded, that of the answer, or else a placeholder."""
         request = self.meta["request"]
         asked = request.get("model") if isinstance(request, dict) else None
         return asked or self.expected.get("model") or "asked-model"
