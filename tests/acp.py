@@ -50,7 +50,7 @@ DEFINITIONS: Mapping[str, str] = {
 }
 """The definition in the schema for each method.
 
-It describes the agent's result for a method of the client, and the params for a method of the agent.
+It describes the result of a method that the client calls, and the params of a method that the agent calls.
 """
 
 NEWER = ("notice",)
@@ -163,7 +163,7 @@ class AcpAgent:
         return message
 
     async def read_until(self, request_id: int | None) -> AcpExchange:
-        """Read up to the response with this id."""
+        """Read up to the response with this id. Fail if there is a response to another request."""
         messages = []
         while True:
             message = await self.read()

@@ -13,6 +13,8 @@ from tests.acp import AcpAgent, AcpExchange, script_answers, sent_messages
 
 Json = dict[str, Any]
 Answer = Callable[[Json], Any]
+"""A function that returns the client's result for a request of the agent."""
+
 REFUSED, SILENT = object(), object()
 """Values that an `Answer` returns to respond with an error, or not to respond at all."""
 
@@ -35,7 +37,7 @@ def call_to_write(text: str = "1\n", path: str = "new.txt", call_id: str = "c1")
 
 
 def choose(option: str) -> Answer:
-    """Return the answer of a client whose user always chooses this option."""
+    """Return a function that answers for a user who always chooses this option."""
     return lambda request: {"outcome": {"outcome": "selected", "optionId": option}}
 
 

@@ -27,7 +27,7 @@ TRANSCRIPTS = Path(__file__).parent / "protocol" / "acp_transcripts"
 
 @dataclass
 class Replay:
-    """The replay of a transcript, with a process of the agent."""
+    """The replay of a transcript, with one or more processes of the agent."""
 
     start: Callable[[], AbstractAsyncContextManager[AcpAgent]]
     """Starts a process of the agent."""
@@ -81,7 +81,7 @@ class Replay:
             agent.send_bytes(text.encode() + b"\n")
 
     async def _expect(self, agent: AcpAgent, what: str) -> None:
-        """Read messages until one has this description. One that was read before counts too."""
+        """Take the message with this description out of `received`. Read more messages until it is there."""
         while True:
             found = next((each for each in self.received if _describe(each) == what), None)
             if found is not None:

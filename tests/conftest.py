@@ -40,9 +40,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Stop the garbage collector while pytest collects the tests, and exclude the objects that exist then.
+    """Disable garbage collection while pytest finds the tests, and then exempt all existing objects from it.
 
-    They live until the end of the run. Visiting them would take a third of the time of this hook.
+    These objects live until the end of the run. To visit them would take a third of the time of this hook.
     """
     gc.disable()
     try:
@@ -54,7 +54,10 @@ def pytest_collection() -> Generator[None, object, object]:
 
 @pytest.fixture(scope="session", autouse=True)
 def nobodys_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Hide the configuration, sign-ins, keys and saved settings of the person who runs the tests."""
+    """Hide the configuration, sign-ins, keys and saved settings of the person who runs the tests.
+
+    Instead, tests without the fixture `home` get an empty directory, which must still be empty at the end.
+    """
     directory = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
         for name, value in environment_of(directory).items():

@@ -24,7 +24,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 MAX_REQUEST_BYTES = 1 << 17
-"""The limit for a request; most of it is the environment."""
+"""The limit for a request, which consists mostly of environment variables."""
 
 NOT_IMPORTED = ("jumpseat.__main__", "jumpseat.testing", "jumpseat.tools.mcp")
 """The modules that a daemon does not import at its start. It imports the last one only for MCP servers."""

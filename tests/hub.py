@@ -31,7 +31,7 @@ class Hub:
 
     home: Path
     seen: set[tuple[int, Path]] = field(default_factory=set)
-    """The process id and the socket from each pointer that the test has read."""
+    """The process id and the socket from each pointer (see `pointers`) that the test has read."""
 
     def client(
         self, *flags: str, env: Mapping[str, str] | None = None, **more: Any
@@ -59,7 +59,7 @@ class Hub:
 
     async def status(self) -> dict[str, Any]:
         """Return the output of `jumpseat daemon status --json`."""
-        self.pointers()
+        self.pointers()  # Update `seen`, because the daemon may remove its pointer later.
         code, output = await self.command("daemon", "status", "--json")
         status: dict[str, Any] = json.loads(output)
         assert code == (0 if status["running"] else 1)
@@ -155,7 +155,10 @@ def running_daemons() -> dict[int, Path]:
 
 @contextlib.contextmanager
 def directory_for_sockets() -> Iterator[Path]:
-    """Create an empty directory. A path below pytest's directory or TMPDIR may be too long for a socket."""
+    """Create an empty directory with a short path.
+
+    A path below pytest's directory or TMPDIR may be too long for a socket.
+    """
     with tempfile.TemporaryDirectory(dir="/tmp") as name:
         yield Path(name)
 

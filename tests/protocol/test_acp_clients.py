@@ -66,7 +66,7 @@ def requested_models(upstream: FakeUpstream) -> list[str]:
 
 
 def sent_texts(upstream: FakeUpstream) -> str:
-    """Return the messages of the last chat that reached the provider."""
+    """Return the messages of the last request to the provider, as JSON text."""
     return json.dumps(json.loads(upstream.requests[-1].body)["messages"])
 
 

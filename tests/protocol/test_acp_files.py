@@ -1,4 +1,4 @@
-"""The file tools use the texts of clients of the Agent Client Protocol."""
+"""The file tools read and write files through clients of the Agent Client Protocol."""
 
 from __future__ import annotations
 
@@ -44,7 +44,10 @@ class Editor:
     """The unsaved texts, by path, that the user types while the question is open."""
 
     on_last_read: Mapping[str, str] = field(default_factory=dict)
-    """The unsaved texts, by path, that the user types before the fourth read, the last before a change."""
+    """The unsaved texts, by path, that the user types just before the fourth read.
+
+    The fourth read is the last one before the tool changes the file.
+    """
 
     reads: int = 0
     is_silent_after_question: bool = False

@@ -52,7 +52,7 @@ async def test_a_call_is_denied_if_the_client_cannot_ask_the_user(
 
 
 @pytest.mark.requirement("12:acp-permission")
-async def test_a_permission_for_the_conversation_does_not_hold_in_another(
+async def test_a_permission_for_one_conversation_does_not_apply_to_another(
     agent: AcpAgent, upstream: FakeUpstream, root: Path
 ) -> None:
     one, two = await agent.new_session(), await agent.new_session()
@@ -70,7 +70,7 @@ async def test_a_permission_for_the_conversation_does_not_hold_in_another(
 
 
 @pytest.mark.requirement("12:acp-permission")
-async def test_a_question_about_a_file_outside_has_a_reason_and_no_permanent_options(
+async def test_a_question_about_an_outside_file_has_a_reason_and_no_permanent_options(
     agent: AcpAgent, upstream: FakeUpstream, root: Path
 ) -> None:
     script_calls(upstream, call_to_write(path="../new.txt"))

@@ -59,7 +59,6 @@ async def test_resources_and_linked_files_of_the_directory_reach_the_model(
     assert "in the directory" in sent
     assert "a secret" not in sent
     assert all(name in sent for name in ("outside.txt", "link.txt", "missing.txt", "What is this?"))
-    outside.unlink()
 
 
 @pytest.mark.requirement("11:prompt")

@@ -82,7 +82,10 @@ async def test_the_status_lists_clients_without_starting_a_daemon(hub: Hub) -> N
 
 
 async def begin_turn(client: Daemon, upstream: FakeUpstream) -> int:
-    """Start a chat whose answer stays incomplete; return the request's id when the first words arrive."""
+    """Initialize the client, and start a chat whose answer stays incomplete.
+
+    Return the request's id when the first words arrive.
+    """
     upstream.script(Reply.events([*completion_stream(["partial"])[:2], Gate()]))
     await client.initialize(provider(upstream.base_url))
     request = client.start("chat/start", {"messages": [user("hi")]})
@@ -98,7 +101,7 @@ async def test_stop_ends_turns_with_their_partials_and_returns_when_the_daemon_i
         await other.initialize()
         request = await begin_turn(client, upstream)
         pid, socket = hub.pid, hub.socket
-        assert (await hub.status())["clients"][0]["turns"] + (await hub.status())["clients"][1]["turns"] == 1
+        assert sorted(each["turns"] for each in (await hub.status())["clients"]) == [0, 1]
 
         code, output = await hub.command("daemon", "stop")
 
@@ -114,7 +117,7 @@ async def test_stop_ends_turns_with_their_partials_and_returns_when_the_daemon_i
 
 
 @pytest.mark.requirement("9:daemon-dies")
-async def test_attach_processes_end_with_a_killed_daemon_and_the_next_starts_another(
+async def test_attach_processes_end_with_a_killed_daemon_and_the_next_client_starts_one(
     hub: Hub, upstream: FakeUpstream
 ) -> None:
     async def seconds_until_both_have_ended() -> float:
@@ -151,7 +154,7 @@ async def test_a_killed_attach_process_ends_only_its_session(hub: Hub, upstream:
 
 @pytest.mark.requirement("9:attach-dies")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-async def test_a_signal_to_an_attach_process_ends_its_session_in_order(
+async def test_a_signal_to_an_attach_process_ends_its_session_and_returns_the_partial(
     hub: Hub, upstream: FakeUpstream, number: signal.Signals
 ) -> None:
     async with hub.client() as client:
@@ -179,7 +182,8 @@ async def test_the_daemon_ends_with_its_last_client_and_removes_its_files(hub: H
 
 
 @pytest.mark.requirement("9:idle")
-async def test_the_daemon_ends_with_its_last_client_even_if_another_version_also_runs(hub: Hub) -> None:
+async def test_the_daemon_does_not_wait_for_new_clients_if_another_version_runs(hub: Hub) -> None:
+    # A listening socket and a pointer to it stand for the daemon of another version.
     with directory_for_sockets() as directory, socket.socket(socket.AF_UNIX) as listener:
         listener.bind(f"{directory}/x.sock")
         listener.listen()
@@ -190,8 +194,9 @@ async def test_the_daemon_ends_with_its_last_client_even_if_another_version_also
             other.write_text(json.dumps({"socket": f"{directory}/x.sock", "pid": 1, "daemon": "9"}))
             client.close_stdin()
             assert await client.exit_code() == 1
+        # Otherwise the daemon would wait for ten minutes, the default of `idle_minutes`.
         assert await wait_until_gone(pid)
-        other.unlink()
+        other.unlink()  # Otherwise `Hub.clean_up` would try to kill process 1.
 
 
 @pytest.mark.requirement("9:one-daemon")

@@ -112,7 +112,10 @@ async def test_garbage_on_the_streams_of_one_client_does_not_reach_another(hub: 
 
 
 def visit(path: Path, data: bytes, descriptors: list[int]) -> None:
-    """Send bytes to the control socket, with descriptors, and leave."""
+    """Send bytes to the control socket, and leave.
+
+    The first byte is sent with the descriptors. It is left out if there are none.
+    """
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(WAIT_SECONDS)
         deadline = time.monotonic() + WAIT_SECONDS
@@ -183,7 +186,7 @@ async def test_hundreds_of_clients_leave_descriptors_threads_and_memory_as_they_
     async def come_and_go(number: int) -> None:
         async with hub.client() as client:
             match number % 6:
-                case 0:  # The client ends in order.
+                case 0:  # The client ends with `shutdown` and `exit`.
                     await client.initialize(provider(upstream.base_url))
                     await time_chats(client, 1)
                     await client.request("shutdown")
@@ -210,10 +213,12 @@ async def test_hundreds_of_clients_leave_descriptors_threads_and_memory_as_they_
                     await client.exit_code()
 
     async def run_clients(first: int, count: int) -> tuple[int, int, int]:
+        """Run these clients. Return the descriptors, the threads and the memory of the daemon afterwards."""
         for at in range(first, first + count, 4):
             await asyncio.gather(*map(come_and_go, range(at, at + 4)))
         async with asyncio.timeout(WAIT_SECONDS):
-            while (status := await hub.status())["clients"]:  # noqa: ASYNC110 - of another process
+            # Poll, because the daemon does not report when it has noticed the end of a client.
+            while (status := await hub.status())["clients"]:  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
         return count_of("fd", hub.pid), count_of("task", hub.pid), status["memoryBytes"]
 
@@ -223,12 +228,12 @@ async def test_hundreds_of_clients_leave_descriptors_threads_and_memory_as_they_
         await first.exit_code()
     pid = hub.pid
     descriptors, threads, memory = await run_clients(0, 100)
-    after = await run_clients(100, 500)
+    descriptors_after, threads_after, memory_after = await run_clients(100, 500)
 
     assert hub.processes() == {pid}
-    assert after[0] <= descriptors + 2
+    assert descriptors_after <= descriptors + 2
     # The pool for blocking work may have started a few threads. If one of the six cases left a thread behind,
     # there would be 80 more.
-    assert after[1] <= threads + 10
-    assert after[2] < memory + (3 << 20)
+    assert threads_after <= threads + 10
+    assert memory_after < memory + (3 << 20)
     assert "Traceback" not in hub.log

@@ -23,9 +23,9 @@ CHATS = 50
 
 
 async def read_notified_methods(client: Daemon, *methods: str) -> list[str]:
-    """Return those of these methods that the client has been notified of so far.
+    """Return those methods of the notifications so far that are among `methods`.
 
-    The daemon sends notifications in order, so the client sends a request and reads up to the response.
+    The daemon sends its messages in order, so all these notifications precede the response to a new request.
     """
     exchange = await client.request("settings/get", {})
     return [each["method"] for each in exchange.notifications if each["method"] in methods]

@@ -23,6 +23,7 @@ ALONE = "this client does not use the shared daemon"
 
 
 async def check_that_a_client_serves_itself(hub: Hub, reason: str) -> None:
+    """Check that a client is served without the shared daemon, and that its log contains the reason."""
     async with hub.client() as client:
         assert (await client.initialize())["serverInfo"]["name"] == "jumpseat"
         await client.request("shutdown")
@@ -114,7 +115,7 @@ async def test_a_client_serves_itself_if_the_daemon_hangs(hub: Hub) -> None:
                 assert (await alone.initialize())["serverInfo"]["name"] == "jumpseat"
             finally:
                 os.kill(pid, signal.SIGCONT)
-            # The log ends only because the daemon closes the streams that it was passed while it was stopped.
+            # `whole_log` returns only if the daemon closes the streams that it received while it was stopped.
             assert "the daemon does not answer" in await alone.whole_log()
         assert (await client.request("providers/list")).result["providers"]
         assert len((await hub.status())["clients"]) == 1

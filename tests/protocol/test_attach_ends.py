@@ -27,7 +27,10 @@ CHAT = {"messages": [user("hi")]}
 
 
 async def begin_turn(client: Daemon, upstream: FakeUpstream) -> int:
-    """Start a chat whose answer stays incomplete; return the request's id when the first words arrive."""
+    """Initialize the client, and start a chat whose answer stays incomplete.
+
+    Return the request's id when the first words arrive.
+    """
     upstream.script(Reply.events([*completion_stream(["partial"])[:2], Gate()]))
     await client.initialize(provider(upstream.base_url))
     request = client.start("chat/start", CHAT)
@@ -144,7 +147,7 @@ async def test_a_daemon_of_an_older_version_serves_its_clients_until_the_last_ha
 
 
 @pytest.mark.requirement("9:others")
-async def test_status_lists_and_stop_ends_daemons_of_every_version(
+async def test_daemons_of_every_version_are_listed_by_status_and_ended_by_stop(
     hub: Hub, other_installation: Path
 ) -> None:
     other = {"PYTHONPATH": str(other_installation)}
@@ -174,6 +177,7 @@ async def test_a_retired_daemon_is_listed_and_can_be_stopped(hub: Hub, tmp_path:
     async with hub.client(env=env) as first:
         await first.initialize()
         old = hub.pid
+        # The directory changes, as if a plug-in were installed, so the running daemon is out of date.
         (package / "plugin-1.0.dist-info").mkdir()
         _, output = await hub.command("daemon", "status", "--json", env=env)
         status = json.loads(output)

@@ -40,6 +40,7 @@ LAST = b'"id":3'
 """A part of the response to the last request."""
 
 FLAGS = os.O_NONBLOCK | os.O_APPEND | os.O_ASYNC
+"""The flags of an open file that a process can change for all processes that share the file."""
 
 
 @dataclass
@@ -50,7 +51,10 @@ class Streams:
     stdout: int
     stderr: int
     screen: int | None = None
-    """The test's end of a terminal or socket, for reading and writing."""
+    """The descriptor from which the test reads the output; None if the output goes elsewhere.
+
+    If stdin and stdout are the same, the test also writes the input to this descriptor.
+    """
 
     output: Path | None = None
     """The file to which stdout leads."""
@@ -249,7 +253,7 @@ def test_attach_uses_streams_like_serve_and_leaves_them_as_they_were(
         with open_streams(kind, tmp_path / "streams", blocking=blocking) as streams:
             before = streams.flags()
             result = run(command, shared.home, streams)
-            # A session of `attach` ends in another process, but before the attach process does.
+            # With `attach`, the session runs in the daemon, but ends before the attach process does.
             assert streams.flags() == before, command
         results.append(result)
     assert results[0] == results[1]

@@ -34,6 +34,7 @@ def variables_of(pid: int) -> str:
 
 
 async def ask(client: Daemon) -> None:
+    """Initialize the client, and run a chat. Fail if the answer is not "hello"."""
     await client.initialize()
     exchange = await client.request("chat/start", {"messages": [user("hi")]})
     assert exchange.result["text"] == "hello"

@@ -22,6 +22,8 @@ ENCRYPTED = "gAAAAAB+/=\\u00e9=="
 TOOLS = [{"name": "f", "description": "Does.", "parameters": {"type": "object"}}]
 RAW = '{"b": 1.0,  "a": "é"}'
 Shape: TypeAlias = Callable[[dict[str, Any]], list[dict[str, Any]]]
+"""A function that returns the messages that a client sends in place of one message."""
+
 ANSWER = Reply.events(message_stream(Words(["Fine."])))
 
 
@@ -151,7 +153,7 @@ async def test_encrypted_reasoning_that_a_client_drops_is_sent_back_in_a_tool_lo
 
 
 @pytest.mark.requirement("2:block-memory")
-async def test_a_thought_signature_goes_back_on_its_call(chatty: Daemon, upstream: FakeUpstream) -> None:
+async def test_a_thought_signature_is_sent_back_with_its_call(chatty: Daemon, upstream: FakeUpstream) -> None:
     extra = {"google": {"thought_signature": "sig+/="}}
     function = {"name": "f", "arguments": RAW}
     call = {"index": 0, "id": "call_1", "type": "function", "function": function, "extra_content": extra}

@@ -35,7 +35,7 @@ async def start_streaming(daemon: Daemon, upstream: FakeUpstream) -> int:
 
 
 @pytest.mark.requirement("2:cancel-request", "2:partial-replayable")
-async def test_a_cancel_by_request_id_aborts_upstream_and_keeps_the_partial(
+async def test_a_cancel_by_request_id_ends_the_upstream_request_and_keeps_the_partial(
     chatty: Daemon, upstream: FakeUpstream
 ) -> None:
     request_id = await start_streaming(chatty, upstream)

@@ -60,7 +60,7 @@ def check_rules(exchange: Exchange) -> None:
             assert block in pieces
             assert block not in done
             pieces[block] += delta.get("text", delta.get("argumentDelta", ""))
-        elif kind != "block":
+        elif kind != "block":  # A `block_done` delta has the whole block, so no other delta precedes it.
             assert block not in done
             done[block] = delta["content"]
             content = delta["content"]
@@ -93,7 +93,9 @@ async def test_a_streamed_answer_follows_every_rule(chatty: Daemon, upstream: Fa
 
 
 @pytest.mark.requirement("2:start-first")
-async def test_start_comes_before_the_providers_first_byte(chatty: Daemon, upstream: FakeUpstream) -> None:
+async def test_the_start_delta_comes_before_the_providers_first_byte(
+    chatty: Daemon, upstream: FakeUpstream
+) -> None:
     gate = Gate()
     upstream.script(Reply.events([gate, *completion_stream(["Hi"])]))
     request_id = chatty.start("chat/start", {"messages": [user("hi")]})

@@ -17,7 +17,7 @@ from tests.protocol.test_chat import chat, chatty, check_rules, upstream
 
 # The daemon is shared by the tests of this module.
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-__all__ = ["chatty", "upstream"]
+__all__ = ["chatty", "upstream"]  # Pytest finds these fixtures by their names.
 
 
 WEATHER = {"name": "weather", "description": "Tells the weather.", "parameters": {"type": "object"}}

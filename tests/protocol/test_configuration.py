@@ -25,7 +25,7 @@ def table(provider: str, upstream: FakeUpstream, **more: str) -> str:
 
 
 def rewrite(home: Path, text: str) -> Path:
-    """Replace the file in one step, as careful editors do."""
+    """Replace the configuration file in one step, as careful editors do, and return its path."""
     fresh = home / "fresh.toml"
     fresh.write_text(text, "utf-8")
     fresh.replace(home / "config.toml")
@@ -153,7 +153,7 @@ async def test_an_adapter_whose_table_changed_is_closed_after_its_last_turn(
         ),
     ],
 )
-async def test_a_broken_new_file_is_reported_and_keeps_the_old_configuration(
+async def test_a_broken_new_file_is_reported_and_the_old_configuration_stays(
     home: Path, daemon: Daemon, upstream: FakeUpstream, text: str, expected: str
 ) -> None:
     upstream.default(Reply.events(completion_stream(["Hi"])))
@@ -251,7 +251,7 @@ async def test_a_later_overlay_beyond_its_limits_is_refused_too(overlaid: Daemon
 
 
 @pytest.mark.requirement("7:reread", "3:did-change")
-async def test_a_changed_table_is_notified_as_a_change_of_its_models(
+async def test_a_changed_table_causes_a_notification_that_its_models_have_changed(
     home: Path, overlaid: Daemon, upstream: FakeUpstream
 ) -> None:
     rewrite(home, table("one", upstream, name="One") + table("two", upstream))
@@ -264,7 +264,9 @@ async def test_a_changed_table_is_notified_as_a_change_of_its_models(
     overlaid.notify(CHANGED, {"settings": {}})
     exchange = await overlaid.request("chat/start", {**CHAT, "model": "two:m"})
     assert exchange.result["text"] == "Hi"
-    assert {each["method"] for each in exchange.notifications} <= {"chat/delta"}, "a change was notified"
+    assert {each["method"] for each in exchange.notifications} <= {"chat/delta"}, (
+        "an unchanged file caused a notification"
+    )
     assert len(upstream.requests) == before + 1
 
 

@@ -20,7 +20,10 @@ Body = dict[str, Any]
 
 
 def check_chat_completions(body: Body) -> None:
-    """Check that tool messages answer each call of the message before them, and nothing else."""
+    """Check that tool messages answer exactly the calls of the message before them.
+
+    No other message may be empty, and the user must begin.
+    """
     waiting: list[str] = []
     for each in body["messages"]:
         if each["role"] == "tool":
@@ -34,7 +37,7 @@ def check_chat_completions(body: Body) -> None:
 
 
 def check_responses(body: Body) -> None:
-    """Check that every call is followed by exactly one output, and that ids are unique."""
+    """Check that one output follows each call, that ids of calls are unique, and that no content is empty."""
     calls = [item["call_id"] for item in body["input"] if item.get("type") == "function_call"]
     outputs = [item["call_id"] for item in body["input"] if item.get("type") == "function_call_output"]
     assert sorted(calls) == sorted(outputs), body
@@ -65,7 +68,10 @@ def check_messages(body: Body) -> None:
 
 
 def check_ollama(body: Body) -> None:
-    """Check the same rules as for chat completions, and that each tool message names its tool."""
+    """Check that tool messages answer exactly the calls of the message before them, and name their tools.
+
+    No other message may be empty.
+    """
     waiting: list[tuple[str, str]] = []
     for each in body["messages"]:
         if each["role"] == "tool":

@@ -22,7 +22,7 @@ from tests.unit.conversations.kept import copy_many
 pytestmark = pytest.mark.slow
 
 COPIES = 900
-"""The number of copies, which is more than the daemon indexes for a first list."""
+"""The number of conversations for `copy_many`, which is more than the daemon indexes for a first list."""
 
 UNKNOWN = 1004
 INVALID_PARAMS = -32602
@@ -205,6 +205,7 @@ async def test_a_client_is_notified_while_many_conversations_are_indexed(
         assert "nextCursor" in page
         async with asyncio.timeout(WAIT_SECONDS):
             while "nextCursor" in (await daemon.request("conversations/list", {"query": "needle000"})).result:
+                # Without an id, `conversations/didChange` announces that more conversations are indexed.
                 while (await daemon.read())["params"] != {}:
                     pass
         assert await list_ids(daemon, query="needle000") == ["c000"]

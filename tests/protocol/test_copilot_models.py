@@ -111,7 +111,7 @@ async def test_a_chat_without_a_model_uses_one_that_the_account_can_use(home, em
 
 
 @pytest.mark.requirement("copilot:auto")
-async def test_auto_lets_the_service_choose_and_sends_its_session(home, emulator):
+async def test_the_model_auto_lets_the_service_choose_and_sends_its_session(home, emulator):
     async with copilot_daemon(home) as daemon:
         chats = [await daemon.request("chat/start", make_question(model="copilot:auto")) for _ in range(2)]
 

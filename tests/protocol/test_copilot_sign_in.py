@@ -67,7 +67,7 @@ async def test_a_user_can_sign_in_with_a_code_and_then_chat(home, emulator):
 
 
 @pytest.mark.requirement("8:did-change")
-async def test_sign_ins_and_sign_outs_are_notified_and_a_sign_out_changes_the_models(home, emulator):
+async def test_sign_ins_and_sign_outs_are_announced_and_a_sign_out_changes_the_models(home, emulator):
     async with copilot_daemon(home) as daemon:
         request_id = daemon.start("auth/signIn", {})
         emulator.approve((await read_sign_in_prompt(daemon))["userCode"])

@@ -77,13 +77,14 @@ async def test_a_token_that_expires_between_chats_is_replaced_without_a_retry_ev
 
 
 @pytest.mark.requirement("8:no-refresh-storm")
-async def test_a_daemon_uses_the_replacement_that_another_daemon_exchanged(home, emulator):
+async def test_a_daemon_uses_the_new_token_that_another_daemon_has_requested(home, emulator):
     async with copilot_daemon(home) as one, copilot_daemon(home) as other:
         for daemon in (one, other):
             await daemon.request("chat/start", CHAT)
         emulator.expire_copilot_tokens()
         chats = [await daemon.request("chat/start", CHAT) for daemon in (one, other)]
         emulator.expire_copilot_tokens()
+        # The token was replaced less than a minute ago, so no daemon may replace it again.
         errors = [(await daemon.request("chat/start", CHAT)).error for daemon in (one, other)]
 
     assert [chat.result["text"] for chat in chats] == ["You said: Hello"] * 2

@@ -91,7 +91,7 @@ async def test_params_are_checked_as_for_a_chat(chatty: Daemon) -> None:
 
 @pytest.mark.requirement("5:count-tokens")
 async def test_a_count_can_be_cancelled(claude: Daemon, upstream: FakeUpstream) -> None:
-    upstream.script(Reply(held=Gate()), path=COUNT)  # Never opened.
+    upstream.script(Reply(held=Gate()), path=COUNT)  # The gate is never opened.
     asked = claude.start("chat/countTokens", {"messages": [user("hi")]})
     await upstream.wait_for_request(1)
     claude.notify("$/cancelRequest", {"id": asked})

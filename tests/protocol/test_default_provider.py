@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 
 
 def configure(home: Path, upstream: FakeUpstream, *names: str, top: str = "") -> None:
-    """Write the user's configuration file with these providers."""
+    """Write the user's configuration file with these providers, which always answer "Hi"."""
     upstream.default(Reply.events(completion_stream(["Hi"])))
     where = f'kind = "openai"\nbase_url = "{upstream.base_url}"'
     tables = [f'[providers.{name}]\n{where}\ndefault_model = "{name}-own"' for name in names]
@@ -51,7 +51,7 @@ async def test_the_first_choice_stays_when_a_provider_is_added(home: Path, upstr
 
 
 @pytest.mark.requirement("4:saved-default")
-async def test_the_choice_is_saved_in_the_settings_and_notified(home: Path, upstream: FakeUpstream) -> None:
+async def test_the_choice_is_saved_in_the_settings_and_announced(home: Path, upstream: FakeUpstream) -> None:
     configure(home, upstream, "one")
     async with running_daemon(home) as daemon:
         await daemon.initialize()

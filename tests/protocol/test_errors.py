@@ -15,7 +15,7 @@ CHAT = {"messages": [user("hi")]}
 
 
 async def fail(daemon: Daemon, upstream: FakeUpstream, *replies: Reply, **params: Any) -> Exchange:
-    """Run a chat that these answers make fail, and check the properties that all failures share."""
+    """Run a chat that fails because of these answers, and check the properties that all failures share."""
     upstream.script(*replies)
     exchange = await daemon.request("chat/start", {**CHAT, **params})
     done = exchange.deltas[-1]

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 
 NETWORK = Path(__file__).parents[1] / "fakes" / "invented_network"
 PUBLIC = "93.184.216.34"
-"""An address of the public internet, which leads to the scripted server."""
+"""An address of the public internet. In the invented network, it leads to the scripted server."""
 
 Inventing = Callable[..., AbstractAsyncContextManager[Daemon]]
 
@@ -310,6 +310,7 @@ async def test_a_certificate_for_another_name_is_not_trusted(
 
 @pytest.mark.requirement("13:fetch-bounds")
 async def test_hostile_pages_do_not_delay_other_requests(private: Daemon, upstream: FakeUpstream) -> None:
+    # Send nested tables just below the limit for HTML, a page above the limit, and a page that never arrives.
     upstream.script(
         Reply.raw(b"<table><tr><td>" * 130_000, 200, "text/html"),
         Reply((b"x" * 65536,) * 100, headers={"content-type": "text/html"}, chunked=True),

@@ -34,11 +34,16 @@ class Client:
     daemon: Daemon
     root: Path
     documents: list[Json] = field(default_factory=list)
+    """The unsaved documents."""
+
     is_silent: bool = False
-    """Whether it leaves the daemon's requests unanswered."""
+    """Whether the editor leaves the daemon's requests unanswered."""
 
     questions: list[Json] = field(default_factory=list)
+    """The questions about calls so far."""
+
     requests: list[tuple[str, Json]] = field(default_factory=list)
+    """The method and the params of each request of the daemon so far."""
 
     async def open(self, upstream: FakeUpstream, *, folders: bool = True) -> None:
         """Do the handshake."""
@@ -182,7 +187,7 @@ async def test_a_file_with_unsaved_changes_is_changed_in_the_editor(
 
 
 @pytest.mark.requirement("12:files-unsaved")
-async def test_an_editor_that_does_not_answer_keeps_its_files(
+async def test_files_of_an_editor_that_does_not_answer_are_not_changed(
     daemon: Daemon, upstream: FakeUpstream, root: Path
 ) -> None:
     client = Client(daemon, root, is_silent=True)

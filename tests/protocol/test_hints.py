@@ -1,4 +1,4 @@
-"""The commands that hints name for a client."""
+"""The commands in hints: each client gets its own."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ async def hint_of(daemon: Daemon, method: str, **params: Any) -> str:
 
 async def test_hints_name_the_commands_of_the_client(daemon: Daemon) -> None:
     await daemon.initialize(commands=COMMANDS)
-    unready = await hint_of(daemon, "chat/start", messages=[user("hi")])
+    hint = await hint_of(daemon, "chat/start", messages=[user("hi")])
     named = ("login", "key", "install", "config")
     # A sentence may begin with "Run", or go on with "run".
-    assert [name for name in named if f"un `:Jumpseat {name}`" not in unready] == []
-    assert "un `jumpseat" not in unready
-    assert (await daemon.request("auth/status")).result["message"].endswith(unready)
+    assert [name for name in named if f"un `:Jumpseat {name}`" not in hint] == []
+    assert "un `jumpseat" not in hint
+    assert (await daemon.request("auth/status")).result["message"].endswith(hint)
     assert await hint_of(daemon, "auth/signIn", provider="local") == (
         "Run `:checkhealth jumpseat` to see what it needs instead."
     )
@@ -45,11 +45,11 @@ async def test_hints_name_the_commands_of_the_client(daemon: Daemon) -> None:
 
 async def test_a_hint_without_a_client_command_describes_the_step(daemon: Daemon) -> None:
     await daemon.initialize(commands={"signIn": "M-x jumpseat-login", "setKey": None})
-    unready = await hint_of(daemon, "chat/start", messages=[user("hi")])
-    assert unready.startswith(
+    hint = await hint_of(daemon, "chat/start", messages=[user("hi")])
+    assert hint.startswith(
         "For GitHub Copilot, run `M-x jumpseat-login`. For a small local model, install the local model. For "
     )
-    assert "store an API key" in unready
+    assert "store an API key" in hint
     rows = (await daemon.request("providers/list")).result["providers"]
     local = next(row for row in rows if row["id"] == "local")
     assert "Install the local model, or set providers.local.model_path" in local["auth"]["message"]
@@ -61,7 +61,7 @@ async def test_a_hint_without_a_client_command_describes_the_step(daemon: Daemon
     assert "`jumpseat" not in str(front.result)
 
 
-async def test_the_command_for_a_key_comes_with_the_provider(daemon: Daemon) -> None:
+async def test_the_hint_with_the_command_for_a_key_names_the_provider(daemon: Daemon) -> None:
     await daemon.initialize({"providers": {"work": {"kind": "anthropic"}}}, commands=COMMANDS)
     expected = "Run `:Jumpseat key` for work, or set providers.work.api_key in "
     assert (await hint_of(daemon, "auth/signIn", provider="work")).startswith(expected)

@@ -13,6 +13,7 @@ from jumpseat.testing.upstream import FakeUpstream, Reply
 from tests.daemon import Daemon, frame, user
 
 SPEC_EXAMPLES = Path(__file__).parents[2].parent / "shared" / "data" / "jsonrpc_spec_examples.json"
+"""The examples of the specification, in a file that is not part of the repository."""
 
 
 def request(request_id: Any, method: str, params: Any = None) -> dict[str, Any]:
@@ -179,7 +180,7 @@ async def test_an_id_in_flight_is_refused_and_the_first_request_continues(
     ],
 )
 @pytest.mark.asyncio(loop_scope="module")
-async def test_bad_params_name_the_path(served: Daemon, params: Any, path: str) -> None:
+async def test_the_error_for_bad_params_names_their_path(served: Daemon, params: Any, path: str) -> None:
     exchange = await served.request("chat/start", params)
     assert exchange.error["code"] == -32602
     assert exchange.error["data"]["kind"] == "invalid_params"

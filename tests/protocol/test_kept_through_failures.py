@@ -26,10 +26,10 @@ def answer(text: str) -> Reply:
     return Reply.events(completion_stream([text]))
 
 
-def make_params(*words: str) -> dict[str, Any]:
-    """Return the params of a kept turn of the conversation `a`. Each word is a message; the user begins."""
+def make_params(*contents: str) -> dict[str, Any]:
+    """Return the params of a kept turn of the conversation `a`, whose messages alternate; the user begins."""
     roles = ("user", "assistant")
-    messages = [{"role": roles[number % 2], "content": each} for number, each in enumerate(words)]
+    messages = [{"role": roles[number % 2], "content": each} for number, each in enumerate(contents)]
     return {"messages": messages, "keep": True, "conversationId": "a"}
 
 
@@ -151,6 +151,7 @@ async def test_chats_continue_while_the_disk_is_full(home: Path, upstream: FakeU
             question = [*question, "And?", "Yes"]
             assert read_kept(home, result["conversationId"])[-5:] == [*question[-5:]]
         assert "Traceback" not in await daemon.whole_log()
+    # Both kinds of failure have occurred: a turn was not kept at all, or was kept without its answer.
     assert (None, False) in outcomes
     assert ("a", False) in outcomes
 
@@ -169,6 +170,7 @@ sys.argv = ["jumpseat", *sys.argv[1:]]
 from jumpseat_cli.__main__ import main
 main()
 """
+"""A program that runs jumpseat. `os.fdatasync` does not return while the file that SLOW_DISK names exists."""
 
 
 @pytest.mark.slow

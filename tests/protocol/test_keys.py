@@ -47,6 +47,7 @@ def write_config(home: Path, upstream: FakeUpstream, key: str | None = None) -> 
 
 
 def source_in(home: Path, name: str = "mine") -> str | None:
+    """Return the `api_key` of a provider in the configuration file."""
     tables = tomllib.loads((home / "config.toml").read_text("utf-8"))
     source: str | None = tables["providers"][name].get("api_key")
     return source
@@ -253,7 +254,7 @@ async def test_a_text_that_cannot_be_a_key_is_refused_without_quoting_it(
 
 
 @pytest.mark.requirement("13:keys-set")
-async def test_a_cancel_during_the_test_stores_nothing(
+async def test_a_cancel_while_a_key_is_tried_stores_nothing(
     home: Path, daemon: Daemon, upstream: FakeUpstream
 ) -> None:
     upstream.default(Reply((), held=Gate()))
@@ -289,7 +290,7 @@ async def test_the_key_never_appears_in_logs_messages_or_conversations(
     home: Path, upstream: FakeUpstream
 ) -> None:
     def refuse(request: Any) -> Reply:
-        # Gateways quote the credential, and some of them the whole header.
+        # Some gateways quote the credential, and some quote the whole header.
         return Reply.json({"error": {"message": f"no: {request.headers.get('authorization')}"}}, 401)
 
     write_config(home, upstream)
@@ -299,7 +300,7 @@ async def test_the_key_never_appears_in_logs_messages_or_conversations(
         await daemon.initialize(provider(upstream.base_url))
         upstream.default(refuse)
         seen.append(await daemon.request("keys/set", {"provider": "mine", "key": KEY}))
-        # Send invalid requests too: of another type, with an unknown provider, and cut off.
+        # Send invalid requests too: with wrong types, with an unknown provider, and cut off.
         invalid = (
             {"provider": 1, "key": KEY},
             {"provider": "x", "key": KEY},

@@ -155,7 +155,9 @@ async def test_a_signal_ends_the_daemon_and_its_upstream_connections(
 
 
 @pytest.mark.requirement("1:shutdown-cancels")
-async def test_shutdown_cancels_turns_and_answers_them_first(chatty: Daemon, upstream: FakeUpstream) -> None:
+async def test_shutdown_cancels_turns_and_is_answered_after_them(
+    chatty: Daemon, upstream: FakeUpstream
+) -> None:
     upstream.script(Reply.events(completion_stream(["Hel"])[:2]).stall_after())
     chat = chatty.start("chat/start", {"messages": [user("hi")]})
     await chatty.read_delta("text_delta")

@@ -85,6 +85,7 @@ async def test_a_message_that_exceeds_a_limit_is_refused_with_its_own_id(
     upstream.default(Reply.events(completion_stream(["Fine."])))
     nested = b'{"a":' * 10_000 + b"1" + b"}" * 10_000
     hi = b'"messages":[{"role":"user","content":"hi"}]'
+    # The last params have an integer with too many digits.
     for params in (
         b'{%b,"tools":[{"name":"f","parameters":%b}]}' % (hi, nested),
         b'{%b,"settings":%b}' % (hi, nested),

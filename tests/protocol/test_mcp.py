@@ -40,7 +40,7 @@ def configure(home: Path, record: Record, *flags: str, **more: Any) -> None:
 async def initialize(
     daemon: Daemon, upstream: FakeUpstream, folder: Path | None = None, mcp: Mapping[str, Any] | None = None
 ) -> Any:
-    """Do the handshake of an editor, and return the result of `initialize`."""
+    """Do the handshake of an editor, and return the exchange of `initialize`."""
     config = provider(upstream.base_url) | ({"mcp": mcp} if mcp is not None else {})
     folders = [{"uri": folder.as_uri(), "name": "project"}] if folder is not None else None
     params = {

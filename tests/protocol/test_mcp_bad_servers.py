@@ -23,7 +23,7 @@ from tests.unit.tools.mcp.clients import Record
 pytestmark = [pytest.mark.slow, pytest.mark.requirement("12:mcp-bad-servers")]
 
 MAX_DELAY_SECONDS = 0.5
-"""The limit for a request. A busy machine adds 0.1 s to it; a blocked daemon would add seconds."""
+"""The time limit for a small request. A busy machine delays it by 0.1 s, a blocked daemon by seconds."""
 
 
 async def start_call(daemon: Daemon, upstream: FakeUpstream, tool: str, **arguments: Any) -> int:

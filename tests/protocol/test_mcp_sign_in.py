@@ -23,15 +23,15 @@ pytestmark = [pytest.mark.slow, pytest.mark.requirement("12:mcp-oauth")]
 @pytest.fixture
 async def authorization(home: Path) -> AsyncIterator[AuthorizationServer]:
     """Configure the MCP server `fake`, and return its authorization server."""
-    async with FakeUpstream() as upstream, FakeUpstream() as other:
-        endpoint = McpEndpoint(other)
+    async with FakeUpstream() as issuer, FakeUpstream() as tool_server:
+        endpoint = McpEndpoint(tool_server)
         table = f'[tools]\nallow = ["fake/*"]\n[mcp.fake]\nurl = "{endpoint.url}"\n'
         (home / "config.toml").write_text(table, "utf-8")
-        yield AuthorizationServer(upstream, endpoint)
+        yield AuthorizationServer(issuer, endpoint)
 
 
 async def sign_in(daemon: Daemon, authorization: AuthorizationServer) -> Any:
-    """Sign in and return the state."""
+    """Sign in, and return the result of `auth/signIn`."""
     request_id = daemon.start("auth/signIn", FAKE)
     prompt = await next_notification(daemon, "auth/prompt")
     await visit(authorization.approve(prompt["verificationUri"]))

@@ -1,4 +1,4 @@
-"""Spellings of names, facts about models, and notified changes."""
+"""Spellings of names, facts about models, and notifications of changes."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ async def test_a_chat_may_use_an_ability_that_is_not_stated(daemon: Daemon, upst
 
 @pytest.mark.slow
 @pytest.mark.requirement("3:slow-list", "3:models-list")
-async def test_a_silent_provider_is_an_error_after_5_s_and_listed_once_it_answers(
+async def test_a_silent_provider_causes_an_error_and_its_models_are_announced_later(
     chatty: Daemon, upstream: FakeUpstream
 ) -> None:
     gate = Gate()

@@ -38,6 +38,7 @@ def toml(value: Any) -> str:
 
 
 async def chat(daemon: Daemon) -> Any:
+    """Initialize the daemon, run a chat, and return the response."""
     await daemon.initialize()
     return (await daemon.request("chat/start", {"messages": [user("hi")]})).response
 
@@ -52,12 +53,12 @@ async def test_a_chat_streams_through_a_proxy_and_tls_without_leaking_secrets(ho
         async with running_daemon(home, "--log-level", "debug") as daemon:
             await daemon.initialize()
             request = daemon.start("chat/start", {"messages": [user("hi")]})
-            # The rest of the answer is not sent yet. If something buffered the answer, this would not arrive.
+            # The provider has not sent the rest yet. If anything buffered the answer, `Hel` would not arrive.
             assert (await daemon.read_delta("text_delta"))["delta"]["text"] == "Hel"
             gate.open()
             result = (await daemon.read_until(request)).result
             network.proxy.refusal = 502
-            await network.front.__aexit__()
+            await network.front.__aexit__()  # The provider behind the proxy is gone too.
             failed = await daemon.request("chat/start", {"messages": [user("again")]})
             received = json.dumps([result, failed.response, failed.notifications])
             log = await daemon.whole_log()
@@ -205,6 +206,7 @@ PLANES = {
     "copilot": "copilot.example.test",
     "copilot-individual": "individual.copilot.example.test",
 }
+"""The name under which the proxy reaches each plane of the emulator."""
 
 
 @pytest.mark.requirement("7:proxy", "7:tls", "copilot:routes")

@@ -36,6 +36,7 @@ def has_nul(exchange: Exchange) -> bool:
 
 
 def assert_escapes_in_a_file_are_read(home: Path, conversation: str) -> None:
+    """Write an escaped U+0000 into the file of the conversation. Fail unless it is read as U+FFFD."""
     (file,) = home.rglob(f"{conversation}*.jsonl")
     kept = file.read_text("utf-8")
     assert "Hi\ufffd" in kept

@@ -50,7 +50,7 @@ async def test_a_chat_streams_thinking_and_text(daemon: Daemon, server: FakeOlla
 
 
 @pytest.mark.requirement("ollama:replay-in-tool-loop", "ollama:tool-result", "ollama:minted-ids")
-async def test_a_tool_round_trip_goes_back_unchanged(daemon: Daemon, server: FakeOllama) -> None:
+async def test_a_tool_round_trip_is_sent_back_unchanged(daemon: Daemon, server: FakeOllama) -> None:
     server.script(
         lines(
             part(thinking="A tool."),

@@ -148,11 +148,14 @@ CHECKS: dict[str, Callable[[Daemon, FakeUpstream, Any], Awaitable[None]]] = {
     '"conversations"': check_conversations,
     '"context": {': check_page,
 }
-"""The function that checks a block, by a text that only this block contains."""
+"""The function that checks a block, by a text that only this block contains.
+
+Its parameter `shown` is the JSON in the block.
+"""
 
 
 @pytest.mark.parametrize("block", blocks(PROTOCOL, "json"), ids=str)
-async def test_the_daemon_sends_and_takes_what_the_page_shows(
+async def test_the_daemon_accepts_and_sends_the_messages_on_the_page(
     home: Path, daemon: Daemon, upstream: FakeUpstream, block: Any
 ) -> None:
     (check,) = [check for key, check in CHECKS.items() if key in block.text]

@@ -32,7 +32,7 @@ def probe_results(row: dict[str, Any]) -> dict[str, bool]:
     }
 
 
-async def test_an_ollama_servers_model_capabilities_are_found_and_notified(
+async def test_an_ollama_servers_model_capabilities_are_found_and_announced(
     daemon: Daemon, upstream: FakeUpstream
 ) -> None:
     server = FakeOllama(upstream, [FakeModel(capabilities=("completion", "thinking")), FakeModel("old:1b")])

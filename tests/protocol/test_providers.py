@@ -129,7 +129,7 @@ async def test_providers_are_listed_with_their_capabilities(chatty: Daemon) -> N
 
 
 @pytest.mark.requirement("8:auth-status")
-async def test_auth_status_of_a_provider_with_and_without_a_key(
+async def test_auth_status_reports_whether_a_provider_has_a_key(
     daemon: Daemon, upstream: FakeUpstream
 ) -> None:
     overlay = two_providers(upstream, default_provider="one")
@@ -274,7 +274,7 @@ async def test_a_local_model_that_another_process_installs_or_deletes_is_reporte
     assert before["state"] == "signed_out"
 
     async def wait_for_report() -> tuple[Any, Any]:
-        """Wait for the notified state of the account, and return it with the current models."""
+        """Wait for a notification. Return the state of the account in it, and the current models."""
         while (message := await daemon.read()).get("method") != "auth/didChange":
             pass
         listed = await daemon.request("models/list", {"provider": "local"})

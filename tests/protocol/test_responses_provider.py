@@ -75,7 +75,7 @@ async def test_a_tool_round_sends_the_encrypted_reasoning_back_byte_for_byte(
 
 
 @pytest.mark.requirement("responses:unfollowed-reasoning")
-async def test_trailing_reasoning_goes_back_and_its_refusal_is_a_warning(
+async def test_trailing_reasoning_is_sent_back_and_its_refusal_causes_a_warning(
     responding: Daemon, upstream: FakeUpstream
 ) -> None:
     last = reasoning(encrypted=ENCRYPTED, item_id="rs_9") | {"format": "google-gemini-v1"}
@@ -127,6 +127,7 @@ async def test_foreign_encrypted_content_is_left_out_after_its_refusal(
 async def test_a_cancel_closes_the_connection_and_keeps_the_partial(
     responding: Daemon, upstream: FakeUpstream
 ) -> None:
+    # Omit the events that follow the last piece of text.
     upstream.script(Reply.events(response_stream(THOUGHT, message("Hel", "lo"))[:-4]).stall_after())
     chat = responding.start("chat/start", {"messages": [user("Hi")]})
     await responding.read_delta("text_delta")
@@ -150,7 +151,7 @@ async def test_an_answer_that_ends_early_is_a_protocol_error_with_the_partial(
 
 
 @pytest.mark.requirement("responses:garbage")
-async def test_an_unreadable_event_is_a_warning(responding: Daemon, upstream: FakeUpstream) -> None:
+async def test_an_unreadable_event_causes_a_warning(responding: Daemon, upstream: FakeUpstream) -> None:
     events = response_stream(message("Hello"))
     upstream.script(Reply.events([*events[:2], "{not json", *events[2:]]))
     exchange = await responding.request("chat/start", {"messages": [user("Hi")]})

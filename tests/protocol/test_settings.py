@@ -16,7 +16,7 @@ DID_CHANGE = "settings/didChange"
 
 
 async def read_change(daemon: Daemon) -> Any:
-    """Return the params of the next message, which must be a notified change of the settings."""
+    """Return the params of the next message, which must announce a change of the settings."""
     message = await daemon.read()
     assert message.get("method") == DID_CHANGE, message
     return message["params"]
@@ -146,7 +146,7 @@ async def test_a_default_model_that_the_known_list_lacks_is_refused(
 
 
 @pytest.mark.requirement("5:settings-did-change")
-async def test_a_change_is_notified_once_before_the_response(chatty: Daemon) -> None:
+async def test_a_change_is_announced_once_before_the_response(chatty: Daemon) -> None:
     for params, changes in (({"max_tokens": 5}, True), ({"max_tokens": 5}, False), ({}, False)):
         exchange = await chatty.request("settings/save", {"settings": params})
         expected = [{"jsonrpc": "2.0", "method": DID_CHANGE, "params": exchange.result}] if changes else []

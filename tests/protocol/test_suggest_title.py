@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.requirement("13:suggest-title"), pytest.mark.slow]
 
 
 async def keep(daemon: Daemon, upstream: FakeUpstream, text: str, answer: str = "Fine.", **more: Any) -> None:
-    """Keep a conversation with the id `c`."""
+    """Keep a conversation with the id `c`, and clear the recorded requests."""
     upstream.script(Reply.events(completion_stream([answer])))
     chat = {"messages": [user(text)], "keep": True, "conversationId": "c", **more}
     assert (await daemon.request("chat/start", chat)).result["text"] == answer

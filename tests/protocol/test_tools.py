@@ -269,7 +269,7 @@ async def test_an_overlay_cannot_allow_calls_or_raise_limits(
 
 
 @pytest.mark.requirement("12:overlay-rules")
-async def test_an_overlay_can_ask_deny_and_lower_limits(
+async def test_an_overlay_can_require_questions_deny_calls_and_lower_limits(
     shed: Daemon, upstream: FakeUpstream, home: Path
 ) -> None:
     (home / "config.toml").write_text(ALLOW, "utf-8")

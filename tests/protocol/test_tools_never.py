@@ -37,6 +37,13 @@ def count_calls(record: Record) -> int:
     return sum(line.startswith("call ") for line in record.lines)
 
 
+def configure_without_permission(home: Path, record: Record, *flags: str) -> None:
+    """Write a configuration with one server, `fake`. The daemon asks the client about each of its calls."""
+    configure(home, record, *flags)
+    file = home / "config.toml"
+    file.write_text(file.read_text("utf-8").removeprefix(ALLOW), "utf-8")
+
+
 def script_calls(upstream: FakeUpstream, *arguments: dict[str, Any]) -> None:
     """Script an answer of the model with one call of `echo` for each of these arguments."""
     calls = [FakeCall(f"c{n}", "fake__echo", [json.dumps(each)]) for n, each in enumerate(arguments)]
@@ -84,8 +91,7 @@ class Editor:
 async def test_a_call_runs_only_if_its_client_allows_it_first(
     hub: Hub, upstream: FakeUpstream, home: Path, record: Record
 ) -> None:
-    configure(home, record)
-    (home / "config.toml").write_text((home / "config.toml").read_text("utf-8").removeprefix(ALLOW), "utf-8")
+    configure_without_permission(home, record)
     upstream.default(Reply.events(completion_stream(["Done."])))
     chooser = random.Random(4711)
     kinds = ["other client", "other turn", "unknown call", "deny", "allow", "cancel"]
@@ -99,7 +105,7 @@ async def test_a_call_runs_only_if_its_client_allows_it_first(
             script_calls(upstream, {"a": turn})
             request = own.chat(turn)
             await own.read_question()
-            end: str | None = None
+            end: str | None = None  # The decision or cancel that takes effect: the first one.
             decisions: list[tuple[Editor, int, bool]] = []
             # All these requests are sent before a response is read.
             for kind in [*chooser.choices(kinds, k=6), "cancel"]:
@@ -114,7 +120,7 @@ async def test_a_call_runs_only_if_its_client_allows_it_first(
                     case "deny" | "allow":
                         decisions.append((own, own.start_decision(turn, "c0", kind), end is None))
                         end = end or kind
-                    case _ if end is None:
+                    case "cancel" if end is None:
                         first.notify("$/cancelRequest", {"id": request})
                         end = kind
             for editor, decision, is_expected in decisions:
@@ -129,13 +135,12 @@ async def test_a_call_runs_only_if_its_client_allows_it_first(
 
 
 @pytest.mark.requirement("12:changed", "12:remember-always", "12:mcp-tools")
-async def test_a_server_that_changes_a_description_is_asked_about_again(
+async def test_a_tool_whose_description_changes_needs_another_permission(
     daemon: Daemon, upstream: FakeUpstream, home: Path, record: Record, tmp_path: Path
 ) -> None:
     description = tmp_path / "description"
     description.write_text("Returns its arguments.", "utf-8")
-    configure(home, record, "--description-file", str(description))
-    (home / "config.toml").write_text((home / "config.toml").read_text("utf-8").removeprefix(ALLOW), "utf-8")
+    configure_without_permission(home, record, "--description-file", str(description))
     upstream.default(Reply.events(completion_stream(["Done."])))
     await initialize(daemon, upstream)
     editor = Editor(daemon)
@@ -161,8 +166,7 @@ async def test_a_server_that_changes_a_description_is_asked_about_again(
 async def test_an_approval_hides_nothing_that_runs(
     daemon: Daemon, upstream: FakeUpstream, home: Path, record: Record, size: int
 ) -> None:
-    configure(home, record)
-    (home / "config.toml").write_text((home / "config.toml").read_text("utf-8").removeprefix(ALLOW), "utf-8")
+    configure_without_permission(home, record)
     upstream.default(Reply.events(completion_stream(["Done."])))
     await initialize(daemon, upstream)
     editor = Editor(daemon)

@@ -71,7 +71,7 @@ async def test_an_empty_conversation_is_an_empty_text(served: Daemon, empty: Any
 
 
 async def converse(daemon: Daemon, upstream: FakeUpstream, *parts: Any) -> list[Any]:
-    """Ask a question that is answered with these parts, and return the conversation."""
+    """Initialize the daemon, run a chat that is answered with these parts, and return the conversation."""
     await daemon.initialize({"providers": {"fake": {**CLAUDE, "base_url": upstream.origin}}})
     upstream.script(Reply.events(message_stream(*parts)))
     result = (await daemon.request("chat/start", {"messages": [user("hi")], "thinking": "low"})).result

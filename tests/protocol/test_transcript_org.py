@@ -113,6 +113,7 @@ BRANCHES = (
     "** Side\n:PROPERTIES:\n:model: fake:other\n:settings: {temperature: 9}\n:END:\n\nReally?\n\n"
     "*** Me\n\n* Me\n"
 )
+"""A chat in which the heading `Side` begins a branch with a model and settings of its own."""
 
 
 @pytest.mark.requirement("5:transcript-org-branches")

@@ -89,7 +89,7 @@ async def test_a_url_with_model_and_key_is_requested_and_the_key_appears_nowhere
 
 
 @pytest.mark.requirement("7:roles")
-async def test_requests_have_the_role_names_of_the_table_roles_wire(
+async def test_requests_use_the_role_names_from_the_table_roles_wire(
     home: Path, upstream: FakeUpstream
 ) -> None:
     roles = {"user": "Ich", "wire": {"system": "developer", "assistant": "model", "tool": "function"}}
@@ -219,6 +219,7 @@ async def test_an_expired_credential_is_read_again_once_in_a_turn(
     async with running_daemon(home) as daemon:
         await daemon.initialize()
         error = (await ask(daemon)).error
+        # The file has not changed, so there is no second attempt.
         assert (error["code"], len(keys)) == (1000, 1)
         (home / "token").write_text("token-number-two", "utf-8")
         exchange = await ask(daemon)

@@ -41,6 +41,7 @@ async def editor(home: Path, upstream: FakeUpstream, workspace: Path) -> AsyncIt
 
 
 def system_of(upstream: FakeUpstream, number: int = -1) -> str | None:
+    """Return the system prompt of a request that the provider received; None if there is none."""
     messages: list[dict[str, Any]] = upstream.requests[number].json["messages"]
     return next((each["content"] for each in messages if each["role"] == "system"), None)
 

@@ -72,7 +72,7 @@ TESTS = {
         "test_the_daemon_sends_exactly_the_frames_of_the_page": ([PROTOCOL], "text", "→"),
     },
     "protocol/test_page_blocks.py": {
-        "test_the_daemon_sends_and_takes_what_the_page_shows": ([PROTOCOL], "json", ""),
+        "test_the_daemon_accepts_and_sends_the_messages_on_the_page": ([PROTOCOL], "json", ""),
     },
     "e2e/test_pages.py": {"test_every_command_of_a_page_runs": (EVERY_PAGE, "sh", "")},
     "e2e/test_pages_for_contributors.py": {

@@ -124,7 +124,7 @@ async def test_a_chat_without_access_is_rejected_with_the_command_that_fixes_it(
     assert "conversation/create" not in fake.methods
 
 
-@pytest.mark.slow  # Waits as long as `providers/list` waits for a server. A unit test has a shorter limit.
+@pytest.mark.slow  # Waits for the time limit of `providers/list`. A unit test has a shorter one.
 @pytest.mark.requirement("language-server:status-silence")
 async def test_a_server_that_never_answers_delays_only_the_first_list_of_providers(
     home: Path, fake: FakeLanguageServer

@@ -148,7 +148,7 @@ async def test_each_part_of_a_chat_that_is_left_out_causes_a_warning(
 
 
 @pytest.mark.requirement("language-server:cancel")
-async def test_a_cancel_ends_the_request_and_keeps_the_partial(
+async def test_a_cancel_ends_the_request_to_the_server_and_keeps_the_partial(
     served: Daemon, fake: FakeLanguageServer
 ) -> None:
     fake.on("conversation/create", turn(fake, begin(), round_reply("Hel"), asyncio.Event()))
@@ -157,10 +157,10 @@ async def test_a_cancel_ends_the_request_and_keeps_the_partial(
 
     served.notify("$/cancelRequest", {"id": request_id})
     exchange = await served.read_until(request_id)
-    taken_back = await fake.wait_for("$/cancelRequest")
+    cancelled = await fake.wait_for("$/cancelRequest")
 
     (created,) = (each for each in fake.received if each.get("method") == "conversation/create")
-    assert taken_back == {"id": created["id"]}
+    assert cancelled == {"id": created["id"]}
     assert exchange.error["code"] == -32800
     assert exchange.error["data"]["partial"]["text"] == "Hel"
     assert len(fake.starts) == 1

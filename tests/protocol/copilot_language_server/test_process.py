@@ -113,7 +113,7 @@ async def test_a_server_killed_during_a_chat_causes_1009_with_the_partial_answer
 @pytest.mark.requirement("language-server:overlay")
 @pytest.mark.parametrize("with_command", [True, False])
 async def test_a_client_cannot_start_a_program(
-    home: Path, fake: FakeLanguageServer, monkeypatch: pytest.MonkeyPatch, with_command: bool
+    home: Path, fake: FakeLanguageServer, with_command: bool
 ) -> None:
     # A program of the right name is on the PATH; it must run only if the user configures it.
     folder = home / "bin"
@@ -179,7 +179,7 @@ async def test_the_server_ends_with_the_daemon(home: Path, fake: FakeLanguageSer
 
 
 @pytest.mark.requirement("language-server:shutdown", "language-server:restart")
-async def test_a_table_that_changes_in_mid_chat_ends_the_server_after_the_chat(
+async def test_a_configuration_change_in_mid_chat_ends_the_server_after_the_chat(
     served: Daemon, home: Path, fake: FakeLanguageServer
 ) -> None:
     more = asyncio.Event()
