@@ -54,7 +54,10 @@ async def agent(hub: Hub, upstream: FakeUpstream, tmp_path: Path) -> AsyncIterat
 
 
 async def keep_turn(client: Any, session: str, *texts: str) -> None:
-    """Run and keep a turn with a client of jumpseat's own protocol."""
+    """Run and keep a turn with a client of jumpseat's own protocol.
+
+    The first text is the user's, the second one is the model's, and so on.
+    """
     messages = [
         {"role": "assistant" if number % 2 else "user", "content": text} for number, text in enumerate(texts)
     ]

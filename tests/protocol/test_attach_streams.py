@@ -70,7 +70,7 @@ class Streams:
 Opener = Callable[[contextlib.ExitStack, Path], Streams]
 
 
-def null(stack: contextlib.ExitStack) -> int:
+def open_null(stack: contextlib.ExitStack) -> int:
     descriptor = os.open("/dev/null", os.O_RDWR)
     stack.callback(os.close, descriptor)
     return descriptor
@@ -87,7 +87,7 @@ def one_socket(stack: contextlib.ExitStack, directory: Path) -> Streams:
     ours, theirs = socket.socketpair()
     stack.enter_context(ours)
     stack.enter_context(theirs)
-    return Streams(theirs.fileno(), theirs.fileno(), null(stack), ours.fileno())
+    return Streams(theirs.fileno(), theirs.fileno(), open_null(stack), ours.fileno())
 
 
 def one_socket_for_all(stack: contextlib.ExitStack, directory: Path) -> Streams:
@@ -126,13 +126,13 @@ def file_to_terminal(stack: contextlib.ExitStack, directory: Path) -> Streams:
 
 def file_to_null(stack: contextlib.ExitStack, directory: Path) -> Streams:
     streams = files(stack, directory)
-    streams.stdout = null(stack)
+    streams.stdout = open_null(stack)
     return streams
 
 
-def open_null(stack: contextlib.ExitStack, directory: Path) -> Streams:
-    """Open `/dev/null` for all streams, as if the client had already left."""
-    return Streams(null(stack), null(stack), null(stack))
+def null_for_all(stack: contextlib.ExitStack, directory: Path) -> Streams:
+    """`/dev/null` for all streams, as if the client had already left."""
+    return Streams(open_null(stack), open_null(stack), open_null(stack))
 
 
 def fifos(stack: contextlib.ExitStack, directory: Path) -> Streams:
@@ -142,7 +142,7 @@ def fifos(stack: contextlib.ExitStack, directory: Path) -> Streams:
             os.mkfifo(directory / name)
     source, target = (open_file(stack, directory / name, os.O_RDWR) for name in ("in.fifo", "out.fifo"))
     os.write(source, CONVERSATION)
-    return Streams(source, target, null(stack), target)
+    return Streams(source, target, open_null(stack), target)
 
 
 def full_pipe(stack: contextlib.ExitStack, directory: Path) -> Streams:
@@ -167,7 +167,7 @@ KINDS: Sequence[Opener] = (
     terminal,
     file_to_terminal,
     file_to_null,
-    open_null,
+    null_for_all,
     fifos,
     full_pipe,
 )

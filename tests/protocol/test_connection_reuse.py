@@ -67,7 +67,7 @@ async def test_consecutive_chats_share_a_tls_handshake(tmp_path: Path, upstream:
         TlsFront(authority.server("localhost"), upstream.origin) as front,
         running_daemon(tmp_path, env={"SSL_CERT_FILE": str(authority.file)}) as daemon,
     ):
-        shown = table("openai", f"https://localhost:{front.port}")
-        await daemon.initialize({"providers": {"fake": shown}})
+        configured = table("openai", f"https://localhost:{front.port}")
+        await daemon.initialize({"providers": {"fake": configured}})
         await run_chats(daemon, 20)
         assert len(front.peers) <= FEW

@@ -57,8 +57,8 @@ async def test_a_hint_without_a_client_command_describes_the_step(daemon: Daemon
     texts = " ".join(f"{check['message']} {check.get('hint', '')}" for check in checks)
     assert "nstall the local model" in texts
     assert "`jumpseat" not in texts
-    front = await daemon.request("transcript/check", {"text": "---\nmodel: local:x\n---\n\n## Me\n\nhi\n"})
-    assert "`jumpseat" not in str(front.result)
+    checked = await daemon.request("transcript/check", {"text": "---\nmodel: local:x\n---\n\n## Me\n\nhi\n"})
+    assert "`jumpseat" not in str(checked.result)
 
 
 async def test_the_hint_with_the_command_for_a_key_names_the_provider(daemon: Daemon) -> None:

@@ -212,12 +212,12 @@ PLANES = {
 @pytest.mark.requirement("7:proxy", "7:tls", "copilot:routes")
 async def test_copilot_signs_in_and_chats_through_the_proxy_of_its_table(home, authority, emulator):
     async with contextlib.AsyncExitStack() as stack:
-        fronts = {}
+        ports = {}
         for plane, name in PLANES.items():
             front = TlsFront(authority.server(name), emulator.state.origins[plane])
-            fronts[name] = (await stack.enter_async_context(front)).port
+            ports[name] = (await stack.enter_async_context(front)).port
             emulator.state.origins[plane] = f"https://{name}"
-        proxy = await stack.enter_async_context(LoopbackProxy(fronts, auth=f"me:{PASSWORD}"))
+        proxy = await stack.enter_async_context(LoopbackProxy(ports, auth=f"me:{PASSWORD}"))
         network_keys = {"proxy": proxy.url_with(f"me:{PASSWORD}"), "ca_file": str(authority.file)}
         configure(home, emulator.provider(github_token=emulator.issue_token(), **network_keys))
         async with copilot_daemon(home) as daemon:
