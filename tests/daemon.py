@@ -151,9 +151,10 @@ class Daemon:
 
     @property
     def log(self) -> str:
-        """Everything that the daemon wrote to stderr. Lines could be missing until the daemon has exited."""
-        assert self.process.returncode not in (None, -signal.SIGKILL), "call `whole_log`, which ends it"
-        assert self.drain is None or self.drain.done(), "call `whole_log`, which ends it"
+        """Everything that the daemon wrote to stderr. Before the daemon exits, lines could be missing."""
+        advice = "the log may be incomplete; call `whole_log` before the daemon is killed"
+        assert self.process.returncode not in (None, -signal.SIGKILL), advice
+        assert self.drain is None or self.drain.done(), advice
         return b"".join(self.stderr).decode("utf-8", "replace")
 
     async def whole_log(self) -> str:

@@ -35,7 +35,10 @@ async def start_call(daemon: Daemon, upstream: FakeUpstream, tool: str, **argume
 
 
 async def measure(daemon: Daemon, request: int) -> tuple[Any, list[float]]:
-    """Send small requests until this request is answered; return its response and their durations."""
+    """Send small requests until `request` is answered.
+
+    Return its response, and the duration of each small request in seconds.
+    """
     delays: list[float] = []
     response = None
     while response is None:

@@ -123,8 +123,8 @@ async def test_a_call_runs_only_if_its_client_allows_it_first(
                     case "cancel" if end is None:
                         first.notify("$/cancelRequest", {"id": request})
                         end = kind
-            for editor, decision, is_expected in decisions:
-                assert (await editor.finish(decision))["result"] == {"decided": is_expected}
+            for editor, decision, is_decided in decisions:
+                assert (await editor.finish(decision))["result"] == {"decided": is_decided}
             await own.finish(request)
             assert not await own.decide(turn, "c0", "allow")
             is_allowed = end == "allow"
