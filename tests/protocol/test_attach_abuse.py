@@ -112,10 +112,7 @@ async def test_garbage_on_the_streams_of_one_client_does_not_reach_another(hub: 
 
 
 def visit(path: Path, data: bytes, descriptors: list[int]) -> None:
-    """Send bytes to the control socket, and leave.
-
-    The first byte is sent with the descriptors. It is left out if there are none.
-    """
+    """Send bytes to the control socket, the first one with the descriptors, and leave."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(WAIT_SECONDS)
         deadline = time.monotonic() + WAIT_SECONDS
@@ -124,8 +121,9 @@ def visit(path: Path, data: bytes, descriptors: list[int]) -> None:
             time.sleep(0.005)
         try:
             if descriptors:
-                socket.send_fds(connection, [data[:1] or b"\0"], descriptors)
-            connection.sendall(data[1:])
+                socket.send_fds(connection, [data[:1]], descriptors)
+                data = data[1:]
+            connection.sendall(data)
         except OSError:
             pass  # The daemon has already closed the connection.
 
