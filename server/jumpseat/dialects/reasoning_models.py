@@ -25,7 +25,7 @@ class ReasoningHabit:
     may_be_off: bool
     """Whether the model accepts the effort `none`."""
 
-    ever: bool = True
+    can_reason: bool = True
     """Whether the model can reason at all. If not, it rejects every effort."""
 
     efforts: Sequence[str] = COMMON
@@ -49,7 +49,7 @@ def _always(*efforts: str) -> ReasoningHabit:
     return ReasoningHabit(True, False, efforts=efforts)
 
 
-_NEVER = ReasoningHabit(False, True, ever=False)
+_NEVER = ReasoningHabit(False, True, can_reason=False)
 
 HABITS: tuple[tuple[str, ReasoningHabit], ...] = (
     ("gpt-5.6", _default_on(*_MORE, "max")),
@@ -121,10 +121,10 @@ def efforts_of(model: str) -> Sequence[str]:
 def takes_only_max_completion_tokens(model: str) -> bool:
     """Whether the model is known to reject the deprecated `max_tokens`."""
     habit = habit_of(model)
-    return habit is not None and habit.ever
+    return habit is not None and habit.can_reason
 
 
-def find_refusals_while_reasoning(model: str, body: Mapping[str, Any]) -> dict[str, str]:
+def find_reasoning_refusals(model: str, body: Mapping[str, Any]) -> dict[str, str]:
     """Return the parameters of a body that the model is known to reject, each with a reason.
 
     Args:
@@ -139,7 +139,7 @@ def find_refusals_while_reasoning(model: str, body: Mapping[str, Any]) -> dict[s
     if habit is None:
         return {}
     effort = body.get("reasoning_effort")
-    if not habit.ever:
+    if not habit.can_reason:
         return {} if effort is None else {"reasoning_effort": "does not reason"}
     refused: dict[str, str] = {}
     if effort == "none" and not habit.may_be_off:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jumpseat.dialects.chat_completions import find_refusals_while_reasoning, takes_only_max_completion_tokens
+from jumpseat.dialects.chat_completions import find_reasoning_refusals, takes_only_max_completion_tokens
 from jumpseat.dialects.reasoning_models import SAMPLING, habit_of
 
 ON, OFF, ALWAYS, NEVER = "on, may be off", "off, may be on", "always on", "never"
@@ -38,7 +38,7 @@ MODELS = {
 
 
 def refuses_sampling(model, **body):
-    return "temperature" in find_refusals_while_reasoning(model, {"temperature": 1, **body})
+    return "temperature" in find_reasoning_refusals(model, {"temperature": 1, **body})
 
 
 @pytest.mark.requirement("chat:reasoning-models")
@@ -55,7 +55,7 @@ def test_sampling_is_refused_exactly_while_the_model_reasons(model):
 @pytest.mark.requirement("chat:sampling-while-reasoning")
 def test_only_the_parameters_of_sampling_are_refused():
     body = dict.fromkeys((*SAMPLING, "seed", "max_completion_tokens", "messages"), 1)
-    assert set(find_refusals_while_reasoning("gpt-5", body)) == {
+    assert set(find_reasoning_refusals("gpt-5", body)) == {
         "temperature",
         "top_p",
         "presence_penalty",
@@ -71,19 +71,19 @@ def test_only_the_parameters_of_sampling_are_refused():
     ("model", "refused"), [("o1", False), ("o3", True), ("o4-mini", True), ("gpt-5", True), ("gpt-4o", False)]
 )
 def test_stop_sequences_are_refused_by_later_reasoners(model, refused):
-    assert ("stop" in find_refusals_while_reasoning(model, {"stop": ["x"]})) is refused
+    assert ("stop" in find_reasoning_refusals(model, {"stop": ["x"]})) is refused
 
 
 @pytest.mark.requirement("chat:effort-none")
 def test_reasoning_is_not_turned_off_for_a_model_that_cannot():
-    assert set(find_refusals_while_reasoning("o3", {"reasoning_effort": "none"})) == {"reasoning_effort"}
-    assert find_refusals_while_reasoning("gpt-5.1", {"reasoning_effort": "none"}) == {}
-    assert set(find_refusals_while_reasoning("gpt-5-chat-latest", {"reasoning_effort": "low"})) == {
+    assert set(find_reasoning_refusals("o3", {"reasoning_effort": "none"})) == {"reasoning_effort"}
+    assert find_reasoning_refusals("gpt-5.1", {"reasoning_effort": "none"}) == {}
+    assert set(find_reasoning_refusals("gpt-5-chat-latest", {"reasoning_effort": "low"})) == {
         "reasoning_effort"
     }
 
 
 @pytest.mark.requirement("chat:effort-minimal")
 def test_minimal_effort_is_not_sent_to_the_model_that_refuses_it():
-    assert "reasoning_effort" in find_refusals_while_reasoning("gpt-5.6", {"reasoning_effort": "minimal"})
-    assert find_refusals_while_reasoning("gpt-5", {"reasoning_effort": "minimal"}) == {}
+    assert "reasoning_effort" in find_reasoning_refusals("gpt-5.6", {"reasoning_effort": "minimal"})
+    assert find_reasoning_refusals("gpt-5", {"reasoning_effort": "minimal"}) == {}

@@ -3,7 +3,7 @@
 from jumpseat.dialects.chat_completions.decode import ChatCompletionsDecoder
 from jumpseat.dialects.chat_completions.encode import EndpointFacts, encode
 from jumpseat.dialects.reasoning_models import (
-    find_refusals_while_reasoning,
+    find_reasoning_refusals,
     takes_only_max_completion_tokens,
 )
 
@@ -11,6 +11,6 @@ __all__ = [
     "ChatCompletionsDecoder",
     "EndpointFacts",
     "encode",
-    "find_refusals_while_reasoning",
+    "find_reasoning_refusals",
     "takes_only_max_completion_tokens",
 ]

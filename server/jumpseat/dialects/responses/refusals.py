@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from jumpseat.chat import ChatRequest
-from jumpseat.dialects.reasoning_models import find_refusals_while_reasoning, habit_of
+from jumpseat.dialects.reasoning_models import find_reasoning_refusals, habit_of
 
 # These families do not reason, and reject a request that asks for encrypted reasoning.
 _NEVER_REASONS = re.compile(r"(gpt-[34]|chatgpt-|gpt-5-chat)")
@@ -47,9 +47,9 @@ def find_known_refusals(model: str, body: Mapping[str, Any]) -> dict[str, str]:
     reasoning = body.get("reasoning")
     effort = reasoning.get("effort") if isinstance(reasoning, Mapping) else None
     habit = habit_of(model)
-    if not may_reason(model) or (habit is not None and not habit.ever):
+    if not may_reason(model) or (habit is not None and not habit.can_reason):
         return {"reasoning": "does not reason"} if reasoning is not None else {}
-    refused = find_refusals_while_reasoning(model, {**body, "reasoning_effort": effort})
+    refused = find_reasoning_refusals(model, {**body, "reasoning_effort": effort})
     if reason := refused.pop("reasoning_effort", None):
         refused["reasoning" if effort == "none" else "reasoning.effort"] = reason
     return refused

@@ -16,7 +16,7 @@ from jumpseat.dialects.chat_completions import (
     ChatCompletionsDecoder,
     EndpointFacts,
     encode,
-    find_refusals_while_reasoning,
+    find_reasoning_refusals,
 )
 from jumpseat.dialects.extras import Extras
 
@@ -66,7 +66,7 @@ class ChatCompletionsRoute(Route):
         model = request.model
         facts = replace(self._facts_of(model), efforts=self._efforts_of(model))
         full_body = encode(request, facts)
-        unsupported = find_refusals_while_reasoning(model, full_body)
+        unsupported = find_reasoning_refusals(model, full_body)
         body, warnings = self._omit_refused(model, full_body, unsupported)
         decoder = ChatCompletionsDecoder(self._provider, model, self._extras)
         if "reasoning_effort" in body:
