@@ -105,7 +105,7 @@ class Config(BaseModel):
 
     @property
     def faults_of_mcp(self) -> Mapping[str, tuple[Fault, ...]]:
-        """The faults by name of the MCP server. A server with faults is left out of `mcp`."""
+        """The faults by MCP server name. A server with faults is left out of `mcp`."""
         return self._faults.get("mcp", {})
 
     def note_faults(self, faults: FaultsByTable, kinds: Mapping[str, str]) -> None:

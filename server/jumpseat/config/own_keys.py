@@ -32,7 +32,7 @@ Kinds: TypeAlias = Mapping[str, Kind]
 def kind_of(name: str, kind: object, kinds: Kinds | None) -> Kind | None:
     """Return the built-in kind of a provider's table; None if its kind is not built in.
 
-    A table without a `kind` has the kind with its own name.
+    If a table has no `kind`, its name is its kind.
 
     Args:
         name: the name of the table, which is the provider's id.

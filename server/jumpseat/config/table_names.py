@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 MCP_PREFIX = "mcp:"
-"""The prefix of an MCP server's id among ids of providers, which do not contain colons."""
+"""The prefix that distinguishes an MCP server's id from ids of providers, which do not contain colons."""
 
 BUILT_IN_SERVER = "files"
 """The name of the server of file tools, which always exists."""

@@ -1,6 +1,6 @@
-"""Finds `${name}` in configured texts and fills in the values.
+"""Finds `${name}` in configured texts, and encodes values for their places in a URL.
 
-Replacement is not recursive: a `${name}` within a value is not replaced.
+`Values` fills in the values. A `${name}` within a value that was filled in is not replaced.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class TemplateError(ValueError):
 class Template(str):
     """A configured text whose `${name}` are not replaced yet.
 
-    Because of this type, a request's body can also contain other texts with `${`, which are not replaced.
+    The type distinguishes it from the other texts of a request, in which `${` is not replaced.
     """
 
     __slots__ = ()

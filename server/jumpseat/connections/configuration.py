@@ -123,7 +123,7 @@ async def reread(
             return
         session.overlay = overlay
         before = session.registry.config
-        # Requests that arrive after this line use the new adapters.
+        # Only these requests may still use the adapters that `reconfigure` removes.
         using = [entry.finished for entry in session.in_flight.values()]
         retired = session.registry.reconfigure(config)
         obsolete = session.tools.reconfigure(config) if session.tools is not None else ()
@@ -133,7 +133,6 @@ async def reread(
     if retired:
 
         async def close() -> None:
-            # Any request in flight may still use a removed adapter.
             for finished in using:
                 await finished.wait()
             await session.registry.close(retired)

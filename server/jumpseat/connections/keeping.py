@@ -1,4 +1,4 @@
-"""Creates the keepers of a session's turns, and prunes the kept conversations."""
+"""Creates the keepers of a session's turns, which save the turns, and prunes the kept conversations."""
 
 from __future__ import annotations
 

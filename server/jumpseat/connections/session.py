@@ -94,10 +94,10 @@ class Session:
     """A callback that cancels a request in flight; returns False if it is unknown or already cancelled."""
 
     watch_parent: Callable[[int], None]
-    """A callback that ends the connection when the process with this id has ended."""
+    """A callback that takes the id of a process, and ends the connection when that process has ended."""
 
     method_names: Sequence[str] = ()
-    """The methods of jumpseat's own contract, for the response to `initialize`."""
+    """The names of the contract's methods other than lifecycle methods, for the response to `initialize`."""
 
     initialized: bool = False
     shutting_down: bool = False
@@ -115,7 +115,7 @@ class Session:
     """A lock for reading the configuration, so that the version read last takes effect last."""
 
     slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(RUNNING_REQUESTS))
-    """The slots that running requests occupy, except turns."""
+    """The slots that running requests other than turns occupy."""
 
     begin_slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_BEGINNING_TURNS))
     """The slots that turns occupy while they begin."""
@@ -276,8 +276,8 @@ class Session:
         # The semaphore is first in, first out, so no earlier turn still waits for it afterwards.
         async with self.begin_slots:
             pass
-        # The wait is bounded: a turn may first request a list of models from its provider, and the requests
-        # after the change wait too.
+        # Limit the wait: an earlier turn may first request a list of models from its provider, and all
+        # requests after this change wait too.
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(CHANGE_WAIT_SECONDS):
                 for turn in entry.earlier_turns:

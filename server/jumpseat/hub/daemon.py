@@ -39,7 +39,7 @@ def main() -> None:
     try:
         _serve(state_dir, directory, lock, pipe)
     except Exception as error:
-        # The process that started this one shows the reason to its client.
+        # The process that started this one logs the reason, and serves its client without a shared daemon.
         with suppress(OSError):
             os.write(pipe, f"{type(error).__name__}: {error}"[:1000].encode())
         raise

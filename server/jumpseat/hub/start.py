@@ -29,7 +29,10 @@ INHERITED = frozenset(
         *("PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX", "SYSTEMROOT"),
     }
 )
-"""The first client's variables that the daemon inherits. All others are specific to each client."""
+"""The variables that the daemon inherits from the first client; `_select_environment` adds a few.
+
+Each client, including the first, passes all of its variables for its own session.
+"""
 
 
 def start_daemon(

@@ -1,4 +1,4 @@
-"""Runs programs that the user configured as sources of values, and returns their output.
+"""Runs programs that supply a value, such as the commands in the configuration, and returns their output.
 
 The programs run without a shell, without standard input and without a window.
 """

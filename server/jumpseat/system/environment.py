@@ -1,6 +1,6 @@
 """The environment of a client's process: variables, working directory, jumpseat's directories.
 
-One daemon serves clients with different environments. So code in the layers below `rpc/` uses an
+One daemon serves clients with different environments. So code in the layers below `rpc/` and `acp/` uses an
 `Environment` for everything that depends on the client, and never `os.environ` or the current directory.
 """
 

@@ -30,7 +30,7 @@ class Places(NamedTuple):  # A dataclass would cost `attach` 5 ms of import.
     """The default configuration file, for clients that do not name one."""
 
     state_dir: Path
-    """The directory of tokens and saved settings."""
+    """The directory of tokens, saved settings, kept conversations and other state."""
 
     data_dir: Path
     """The directory of downloaded models."""
@@ -55,7 +55,8 @@ def make_private(directory: Path) -> None:
     try:
         directory.mkdir(0o700, exist_ok=True)
     except FileNotFoundError:
-        # `parents=True` would create parents with the default mode. `StateFile` rejects secrets there.
+        # `parents=True` would create the parents with the default mode. `StateFile` rejects secrets in such a
+        # directory.
         make_private(directory.parent)
         directory.mkdir(0o700, exist_ok=True)
 
