@@ -1,4 +1,7 @@
-"""Chooses the effort for a thinking level: most dialects express levels as efforts."""
+"""Chooses the effort for a thinking level, and reads the accepted efforts from an endpoint's error.
+
+Most dialects express thinking levels as efforts.
+"""
 
 from __future__ import annotations
 

@@ -65,8 +65,8 @@ def encode_assistant_part(block: ContentBlock, origin: Origin) -> dict[str, Any]
                 **extra,
             }
         case ThinkingBlock():
-            # Compatible endpoints do not sign thinking, so thinking without a signature is replayed too, but
-            # only if it has an origin.
+            # Compatible endpoints do not sign thinking. So thinking without a signature is replayed too, but
+            # only if its origin is known.
             if not (ours and (block.signature is not None or block.origin is not None)):
                 return None
             return {"type": "thinking", "thinking": block.thinking, "signature": block.signature or ""}

@@ -179,7 +179,10 @@ class AnthropicMessagesDecoder:
             self._usage.cost = self._extras.cost_in(container) or self._usage.cost
 
     def _send_response(self, model: str = "", response_id: str = "") -> None:
-        """Emit the answer's model and id if they are new; without an id, only if neither was emitted yet."""
+        """Emit the answer's model and id if they have changed.
+
+        If the id is missing, emit the model only if no model was emitted before.
+        """
         response = (model or self._model, response_id)
         if response == self._sent_response or (self._sent_response is not None and not response_id):
             return

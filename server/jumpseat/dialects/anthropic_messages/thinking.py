@@ -87,8 +87,8 @@ def _set_budget(
     body: dict[str, Any], level: ThinkingLevel, answer_tokens: int | None, warnings: list[WarningEvent]
 ) -> None:
     limit = body["max_tokens"]
-    # If `answer_tokens` is set, the limit is a default. A default includes room for thinking, unless the
-    # model's own limit is too low for that.
+    # If `answer_tokens` is set, `max_tokens` is a default, which has room for the answer and for thinking,
+    # unless the model's own limit is too low for both.
     most = limit // 2 if answer_tokens is None else max(limit // 2, limit - answer_tokens)
     budget = min(THINKING_ROOM[level], most)
     if budget < LEAST_BUDGET:

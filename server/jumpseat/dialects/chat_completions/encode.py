@@ -305,8 +305,8 @@ def _encode_thinking_parts(blocks: Iterable[ContentBlock], origin: Origin) -> li
 
 
 def _encode_call(block: ToolUseBlock, origin: Origin) -> dict[str, Any]:
-    # Arguments are sent as the model wrote them, even if they are malformed. Only absent arguments become an
-    # empty object, because the templates of local servers require JSON.
+    # Arguments are sent as the model wrote them, even if they are malformed. Only an empty text or `null` is
+    # replaced with an object, because the templates of local servers require one.
     raw = block.raw
     if raw.strip() in ("", "null"):
         raw = json.dumps(block.arguments or {}, ensure_ascii=False)
