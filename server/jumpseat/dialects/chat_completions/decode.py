@@ -362,7 +362,7 @@ class ChatCompletionsDecoder:
         self.complete = True
         self._send_response()
         self._flush_content()
-        if self._reasoning.pending:
+        if self._reasoning.needs_block:
             # Encrypted reasoning may arrive last and without text; it still needs a block.
             self._blocks.open_thinking()
         for block in self._executed.blocks():

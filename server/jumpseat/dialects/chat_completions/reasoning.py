@@ -65,8 +65,8 @@ class ReasoningCollector:
         self._encrypted = ""
 
     @property
-    def pending(self) -> bool:
-        """Whether there is data that needs a thinking block."""
+    def needs_block(self) -> bool:
+        """Whether there is data that needs a thinking block, even one without text."""
         return bool(self._details or self._encrypted)
 
     def read_text(self, delta: Mapping[str, Any]) -> str:
