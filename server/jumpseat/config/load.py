@@ -19,7 +19,7 @@ from jumpseat.config.reading import (
     DEEPEST,
     FaultyConfigError,
     Source,
-    drop_broken,
+    drop_faulty_tables,
     extract_sound_part,
     is_deeper_than,
     list_faults,
@@ -151,7 +151,7 @@ def _load_with_overlay(
     file: Source,
     overlay: Mapping[str, Any],
     built_in: Collection[str],
-    broken: FaultsByTable,
+    faults: FaultsByTable,
     kinds: Kinds | None,
 ) -> Config:
     """Merge the overlay into the file's configuration.
@@ -160,12 +160,12 @@ def _load_with_overlay(
         file: the file's tables.
         overlay: the overlay without nulls and empty tables.
         built_in: see `load_config`.
-        broken: the faults in the file, by table. The overlay may not redefine a table with faults.
+        faults: the faults in the file, by table. The overlay may not redefine a table with faults.
         kinds: see `load_config`.
     """
-    base = drop_broken(file.tables, {"providers": broken["providers"]})
-    merged = merge_overlay(base, overlay, {*built_in, *broken["providers"]}, kinds)
-    for group, names in broken.items():
+    base = drop_faulty_tables(file.tables, {"providers": faults["providers"]})
+    merged = merge_overlay(base, overlay, {*built_in, *faults["providers"]}, kinds)
+    for group, names in faults.items():
         # Leave out each table with faults. Otherwise, the overlay's keys for a faulty provider would define a
         # different provider under the same id.
         merged[group] = {key: table for key, table in merged.get(group, {}).items() if key not in names}

@@ -32,7 +32,7 @@ McpScope = Literal["user", "workspace", "conversation"]
 """Who shares a running server: all clients, those with the same workspace folder, or one conversation."""
 
 VariableName = Annotated[str, Field(pattern=r"^[^\s=\x00]+$")]
-Word = Annotated[str, Field(pattern=r"^[^\x00]*$")]
+TextWithoutNul = Annotated[str, Field(pattern=r"^[^\x00]*$")]
 
 ONLY_FOR_PROGRAMS = ("inherit", "cwd")
 ONLY_FOR_URLS = ("headers", "proxy", "ca_file", "client_cert")
@@ -46,14 +46,14 @@ class McpServerConfig(BaseModel):
     _is_from_client: bool = PrivateAttr(default=False)
     _origin: TableOrigin = PrivateAttr(default_factory=TableOrigin)
 
-    command: list[Word] | None = Field(default=None, min_length=1)
+    command: list[TextWithoutNul] | None = Field(default=None, min_length=1)
     """The program and its arguments. No shell is involved."""
 
     url: Address | None = Field(default=None, repr=False)
-    headers: dict[str, Word] = Field(default_factory=dict, repr=False)
+    headers: dict[str, TextWithoutNul] = Field(default_factory=dict, repr=False)
     """Headers of each request; a value may be a value source, or contain `${name}`."""
 
-    env: dict[VariableName, Word] = Field(default_factory=dict, repr=False)
+    env: dict[VariableName, TextWithoutNul] = Field(default_factory=dict, repr=False)
     """The environment variables of a program; for a URL, the values for `${name}` by name."""
 
     inherit: list[VariableName] = Field(default_factory=list)

@@ -145,22 +145,22 @@ def validate_source(source: Source, kinds: Kinds | None) -> tuple[Config, Faults
             message, the others in its hint.
     """
     whole, errors = validate_tables(source.tables, kinds)
-    broken: dict[str, dict[str, tuple[Fault, ...]]] = {name: {} for name in INDEPENDENT_TABLES}
+    by_table: dict[str, dict[str, tuple[Fault, ...]]] = {name: {} for name in INDEPENDENT_TABLES}
     if whole is not None:
-        return whole, broken
+        return whole, by_table
     faults = list_faults(errors, source)
     for path, fault in faults:
         if len(path) < 2 or path[0] not in INDEPENDENT_TABLES:
             raise FaultyConfigError([each for _, each in faults])
-        group, name = broken[str(path[0])], str(path[1])
+        group, name = by_table[str(path[0])], str(path[1])
         group[name] = (*group.get(name, ()), fault)
-    return Config.model_validate(drop_broken(source.tables, broken)), broken
+    return Config.model_validate(drop_faulty_tables(source.tables, by_table)), by_table
 
 
-def drop_broken(tables: Mapping[str, Any], broken: FaultsByTable) -> dict[str, Any]:
-    """Return the tables of a file without the broken ones."""
+def drop_faulty_tables(tables: Mapping[str, Any], faults: FaultsByTable) -> dict[str, Any]:
+    """Return the tables of a file without those that have faults."""
     rest = dict(tables)
-    for group, names in broken.items():
+    for group, names in faults.items():
         if names:
             rest[group] = {name: table for name, table in tables[group].items() if name not in names}
     return rest

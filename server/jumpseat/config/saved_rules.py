@@ -37,13 +37,13 @@ def find_overridden(patch: Mapping[str, Any], configured: Mapping[str, Any]) -> 
         configured: the values from the configuration, in the form of saved settings.
     """
 
-    def compare(new: Any, theirs: Any, path: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+    def compare(new: Any, override: Any, path: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
         is_table = not path or (path[0] == "providers" and len(path) < 3)
-        if is_table and isinstance(new, Mapping) and isinstance(theirs, Mapping):
-            for key in new.keys() & theirs.keys():
-                yield from compare(new[key], theirs[key], (*path, key))
-        elif new is not None and theirs is not None and new != theirs:
-            yield ".".join(path), theirs
+        if is_table and isinstance(new, Mapping) and isinstance(override, Mapping):
+            for key in new.keys() & override.keys():
+                yield from compare(new[key], override[key], (*path, key))
+        elif new is not None and override is not None and new != override:
+            yield ".".join(path), override
 
     return compare(patch, configured, ())
 

@@ -50,7 +50,7 @@ class Endpoint:
     """The endpoint of a library, and the functions that its client calls."""
 
     url: str
-    on_message: Callable[[Any], Any]
+    map_message: Callable[[Any], Any]
     """Maps a parsed message to the message that the library receives instead; None drops an event.
 
     The function may run in any thread.
@@ -154,7 +154,7 @@ async def _replace_message(text: bytes | str, endpoint: Endpoint, provider: str)
     """
 
     def replace() -> bytes:
-        return write_json(endpoint.on_message(read_json(text)))
+        return write_json(endpoint.map_message(read_json(text)))
 
     try:
         return await compute(len(text) > LONG_JSON_BYTES, replace)

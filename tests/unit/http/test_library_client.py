@@ -29,7 +29,7 @@ async def open_client(
 
     endpoint = Endpoint(
         url=f"{upstream.origin}/mcp",
-        on_message=lambda message: None if message == "drop me" else {"seen": type(message).__name__},
+        map_message=lambda message: None if message == "drop me" else {"seen": type(message).__name__},
         make_failure=make_failure,
         on_answer=lambda method, status: (statuses if statuses is not None else []).append((method, status)),
     )

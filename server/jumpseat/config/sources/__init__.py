@@ -60,8 +60,8 @@ def fault_of_source(value: str, table: ProviderConfig) -> str | None:
     if source is None:
         return None
     argument = value.removeprefix(source.prefix)
-    if source.fault is not None:
-        return source.fault(argument, table)
+    if source.find_fault is not None:
+        return source.find_fault(argument, table)
     return None if argument else f"has nothing after {source.prefix}"
 
 

@@ -45,7 +45,7 @@ class ValueSource:
     refer: Callable[[str, ProviderConfig], str] | None = None
     """Returns another value from the table, or raises `SourceError`. The caller resolves that value."""
 
-    fault: Callable[[str, ProviderConfig], str | None] | None = None
+    find_fault: Callable[[str, ProviderConfig], str | None] | None = None
     """Checks the syntax of the text after the prefix without reading the value.
 
     Returns the fault as the end of a sentence, or None.

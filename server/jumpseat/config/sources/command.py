@@ -18,7 +18,7 @@ async def _read(line: str, table: ProviderConfig) -> str:
         ) from None
 
 
-def _fault(line: str, table: ProviderConfig) -> str | None:
+def _find_fault(line: str, table: ProviderConfig) -> str | None:
     try:
         words = shlex.split(line)
     except ValueError as error:
@@ -32,4 +32,4 @@ def _mask_arguments(line: str) -> str:
     return f"{program} …" if others else program
 
 
-COMMAND = ValueSource(prefix="cmd:", read=_read, fault=_fault, costly=True, mask=_mask_arguments)
+COMMAND = ValueSource(prefix="cmd:", read=_read, find_fault=_find_fault, costly=True, mask=_mask_arguments)

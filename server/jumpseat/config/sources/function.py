@@ -43,9 +43,9 @@ def _call(place: str) -> str:
     return value.strip()
 
 
-def _fault(place: str, table: ProviderConfig) -> str | None:
+def _find_fault(place: str, table: ProviderConfig) -> str | None:
     module, _, name = place.partition(":")
     return None if module and name else "is not of the form python:package.module:function"
 
 
-FUNCTION = ValueSource(prefix="python:", read=_read, fault=_fault, costly=True)
+FUNCTION = ValueSource(prefix="python:", read=_read, find_fault=_find_fault, costly=True)

@@ -40,8 +40,8 @@ def _split(place: str) -> tuple[str, str]:
     return service, user
 
 
-def _fault(place: str, table: ProviderConfig) -> str | None:
+def _find_fault(place: str, table: ProviderConfig) -> str | None:
     return None if all(_split(place)) else "is not of the form keyring:service/user"
 
 
-KEYRING = ValueSource(prefix="keyring:", read=_read, fault=_fault, costly=True)
+KEYRING = ValueSource(prefix="keyring:", read=_read, find_fault=_find_fault, costly=True)

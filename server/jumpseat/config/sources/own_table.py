@@ -21,7 +21,7 @@ def _refer(path: str, table: ProviderConfig) -> str:
     return as_text(value)
 
 
-def _fault(path: str, table: ProviderConfig) -> str | None:
+def _find_fault(path: str, table: ProviderConfig) -> str | None:
     is_value = isinstance(own_value(table, *path.split(".")), str | int | float)
     return None if is_value else "does not refer to a text or number in this table"
 
@@ -53,4 +53,4 @@ def _get_member(value: Any, name: str) -> Any:
 
 
 # It is costly because it may refer to a costly source.
-OWN_TABLE = ValueSource(prefix="schema:", refer=_refer, fault=_fault, costly=True)
+OWN_TABLE = ValueSource(prefix="schema:", refer=_refer, find_fault=_find_fault, costly=True)

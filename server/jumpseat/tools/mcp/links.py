@@ -289,7 +289,7 @@ class RemoteLink(ServerLink):
     async def _open_streams(self) -> AsyncIterator[Streams]:
         endpoint = Endpoint(
             url=self._remote.url,
-            on_message=self._results.detach,
+            map_message=self._results.detach,
             make_failure=_make_failure,
             on_answer=self._handle_answer,
         )

@@ -142,7 +142,7 @@ class _InteractiveAuth(OAuthClientProvider):
             ChatError: the server cannot be reached, or refuses the new token.
         """
         remote = self._remote
-        endpoint = Endpoint(url=remote.url, on_message=lambda message: message, make_failure=self._note)
+        endpoint = Endpoint(url=remote.url, map_message=lambda message: message, make_failure=self._note)
         async with (
             open_library_client(http, remote.provider, endpoint, headers=remote.headers, auth=self) as client,
             client.stream("POST", remote.url, json=HELLO, headers=HEADERS) as response,
