@@ -91,7 +91,7 @@ def _hide_keys_from_commands(config: Config, environment: Environment) -> None:
     """Record the environment variables that contain credentials, so that commands do not receive them."""
     for table in (*config.providers.values(), *(server.value_table for server in config.mcp.values())):
         if table.is_from_client:
-            continue
+            continue  # Such a table cannot refer to variables.
         own = {"api_key": table.api_key, **(table.model_extra or {})}
         if table.client_cert is not None:
             own["password"] = table.client_cert.password

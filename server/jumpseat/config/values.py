@@ -83,7 +83,7 @@ class Values:
     async def read_credentials(self, model: str = "") -> None:
         """Read every value of the table that may be a credential, so that it is redacted from now on.
 
-        Files are read again. Values that cannot be read are skipped.
+        Files are read again. Values that cannot be read are skipped. Values of `query` never name sources.
 
         Args:
             model: the request's model, for `${model}`.

@@ -92,6 +92,7 @@ def convert(html: bytes, encoding: str | None) -> tuple[str, str]:
 
 
 def _is_utf8(html: bytes) -> bool:
+    """Whether the page, which may be cut off within a character, is valid UTF-8."""
     try:
         codecs.getincrementaldecoder("utf-8")().decode(html)
     except UnicodeDecodeError:

@@ -211,6 +211,7 @@ def _encode_messages(
             for block in message.content
             if (part := _encode_user_part(block, ids) if is_user else encode_assistant_part(block, origin))
         ]
+        # The API rejects an empty message, and thinking at the end of a message.
         if all(part["type"] in _THINKING for part in parts):
             continue
         if runs and runs[-1][0].message.role == message.role:

@@ -121,6 +121,7 @@ class ChatCompletionsDecoder:
     def feed_body(self, body: bytes) -> list[StreamEvent]:
         """Decode the whole body of an answer that was not streamed."""
         answer = read_whole_answer(body, self._provider)
+        # A missing opening tag is accepted for every model, because holding text back delays nothing here.
         self._content = ThinkTagSplitter(may_lack_opening=True)
         self._decode_chunk(answer, whole=True)
         for message in _further_messages(answer.get("choices")):
