@@ -54,7 +54,7 @@ async def begin_turn_with_tools(
         workspace: the client's folders and unsaved files.
         turn_id: the id of the turn.
         conversation_id: the conversation that the client named; None for a turn without one.
-        max_rounds: the client's limit of requests to the provider.
+        max_rounds: the client's limit on requests to the provider; None if it has none.
         can_ask: whether the client can ask the user for an approval.
         own_servers: the conversation's own servers, which replace others with the same name.
 
