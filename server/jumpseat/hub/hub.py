@@ -264,6 +264,7 @@ class Hub:
 
     def _choose_idle_seconds(self, client: AttachedClient) -> float:
         """Return the seconds to wait for the next client. Blocks."""
+        # If a daemon of another version runs, as after an upgrade, it probably serves the next clients.
         if self._retired or self._ownership.other_version_runs():
             return 0.0
         return idle_seconds(client)
