@@ -73,7 +73,7 @@ class ChatError(Exception):
         self.provider_request_id = provider_request_id
         self.hint = hint
         self.retryable = self.default_retryable if retryable is None else retryable
-        self.was_retried = False
+        self.forbids_retry = False
         """Whether the daemon must not retry in this turn, even if `retryable` is true.
 
         For example, the provider's own program has already retried.

@@ -57,14 +57,15 @@ class ChatRequest:
     """The limit of all tokens that the model generates, including thinking."""
 
     answer_tokens: int | None = None
-    """The part of a default `max_tokens` that is meant for the answer itself; None if it is not a default."""
+    """The part of a default `max_tokens` that is meant for the answer itself; None if `max_tokens` is
+    not a default."""
 
     stop_sequences: Sequence[str] = ()
     stream: bool = True
     output_mode: OutputMode = "text"
     thinking: ThinkingLevel | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """The chat's settings, which are valid, as parameters of the request; see `map_to_body`."""
+    """The chat's checked settings, as parameters of the request; see `map_to_body`."""
 
     conversation_id: str | None = None
     initiator: Initiator | None = None

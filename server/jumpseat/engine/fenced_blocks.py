@@ -1,4 +1,4 @@
-"""Finds Markdown code blocks in answers, even if they are nested, unclosed, or closed within a line."""
+"""Finds Markdown code blocks in answers, even if they are nested, unclosed, or closed within a text line."""
 
 from __future__ import annotations
 

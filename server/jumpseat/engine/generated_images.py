@@ -19,7 +19,7 @@ LEFT_OUT = "(An image, which is left out here.)"
 def place_images(
     messages: Sequence[Message], *, sees: bool, warnings: list[WarningEvent]
 ) -> Sequence[Message]:
-    """Return the messages without those images of the assistant that the model cannot accept back.
+    """Return the messages without those images of the assistant that cannot be sent back.
 
     Args:
         messages: arranged messages; images of another model have no `opaque` data.

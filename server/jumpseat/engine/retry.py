@@ -39,7 +39,7 @@ class RetryBudget:
 
     def delay_before_retry(self, error: ChatError) -> float | None:
         """Return the seconds to wait before the next attempt; None if the error must be reported instead."""
-        if not error.retryable or error.was_retried or self.attempt >= self.max_attempts:
+        if not error.retryable or error.forbids_retry or self.attempt >= self.max_attempts:
             return None
         # A provider's own delay is exact, so it needs no jitter.
         if error.retry_after is not None:

@@ -72,7 +72,7 @@ async def suggest_title(registry: Registry, messages: Sequence[Message], model: 
 
 
 def _excerpt(messages: Sequence[Message], role: str, name: str, most: int) -> str:
-    """Return the beginning of the first text of a role, under the name of its speaker."""
+    """Return the beginning of the first text of a role, after the name of the speaker."""
     for message in messages:
         text = "\n".join(block.text for block in message.content if isinstance(block, TextBlock)).strip()
         if message.role == role and text:

@@ -34,7 +34,7 @@ class EditorWorkspace(Workspace):
         # An empty array may arrive as an empty object, because Lua cannot tell them apart.
         if documents in ({}, None) and isinstance(answer, Mapping):
             return ()
-        if not isinstance(documents, list):
+        if not isinstance(documents, list):  # The answer is missing or invalid.
             raise TimeoutError
         return [file for each in documents if (file := _read_document(each)) is not None]
 
@@ -45,7 +45,7 @@ class EditorWorkspace(Workspace):
         document = {"uri": file.uri, "version": file.version}
         edit = {"documentChanges": [{"textDocument": document, "edits": [_make_edit(file.text, text)]}]}
         answer = await self._requests.send(APPLY_EDIT, {"edit": edit}, EDITOR_SECONDS)
-        if not isinstance(answer, Mapping):
+        if not isinstance(answer, Mapping):  # The answer is missing or invalid.
             raise TimeoutError
         return answer.get("applied") is True
 

@@ -71,6 +71,8 @@ class MessageReader:
 
     def __init__(self) -> None:
         self._buffer = bytearray()
+        # These are positions in the buffer: the first byte that is still needed, the starts of the current
+        # header block and header line, and the end of the part that was already searched.
         self._position = 0
         self._header_start = 0
         self._line_start = 0

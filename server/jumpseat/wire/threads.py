@@ -180,7 +180,7 @@ class ThreadedWriter:
         self._queue.put(data)
 
     def notify_below(self, limit: int) -> None:
-        """Call `on_progress` after each write that leaves at most `limit` bytes."""
+        """Call `on_progress` after each write that leaves at most `limit` bytes unwritten."""
         self._limit = limit
 
     def close(self) -> None:

@@ -35,7 +35,7 @@ def test_the_error_determines_whether_the_turn_is_retried(error: ChatError, retr
 
 def test_an_error_that_the_providers_own_program_retried_is_final() -> None:
     error = RateLimitError("Slow down.", retry_after=1)
-    error.was_retried = True
+    error.forbids_retry = True
 
     assert RetryBudget().delay_before_retry(error) is None
     assert error.retryable

@@ -83,6 +83,7 @@ class Region:
     """Matches an unfinished line if the next text decides whether it needs an escape."""
 
     blank_at_an_edge: re.Pattern[str]
+    """Matches a blank line, with or without escapes."""
 
     @classmethod
     def create(cls, syntax: Syntax, markers: Sequence[str], beginnings: Sequence[str]) -> Region:

@@ -206,7 +206,10 @@ def write_front_matter(
 
 
 def _skip_asides(lines: Sequence[str], index: int, syntax: Syntax) -> int:
-    """Return the first line from `index` on that is neither blank nor a `Syntax.aside`."""
+    """Return the first line from `index` on that is neither blank nor a `Syntax.aside`.
+
+    In a format without asides, return `index`.
+    """
     if syntax.aside:
         while index < len(lines) and (is_blank(lines[index]) or syntax.aside.match(lines[index])):
             index += 1

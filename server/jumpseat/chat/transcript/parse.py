@@ -59,7 +59,7 @@ class Transcript:
     """All sections of the text, including those of other branches."""
 
     branch: Branch | None
-    """The branch; None if the line is not part of any."""
+    """The branch that contains the line; None if no branch does."""
 
 
 def parse(

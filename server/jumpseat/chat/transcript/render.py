@@ -25,7 +25,7 @@ from jumpseat.chat.transcript.form import Form, RoleNames, get_form
 from jumpseat.chat.transcript.front_matter import write_front_matter
 from jumpseat.chat.transcript.syntax import MARKDOWN, Syntax
 
-BLANK_LINES = re.compile(r"\A(?:[ \t\r]*\n)+")
+LEADING_BLANK_LINES = re.compile(r"\A(?:[ \t\r]*\n)+")
 
 
 def render(
@@ -84,7 +84,7 @@ def _trim(block: ContentBlock) -> ContentBlock | None:
 
 
 def _strip_blank_ends(text: str) -> str:
-    return BLANK_LINES.sub("", text.replace("\r", "").rstrip())
+    return LEADING_BLANK_LINES.sub("", text.replace("\r", "").rstrip())
 
 
 def _render_body(content: Sequence[ContentBlock], form: Form) -> list[str]:

@@ -27,7 +27,7 @@ from jumpseat.chat.events import (
 from jumpseat.chat.transcript.editor_settings import BEGUN_WORD, escape_settings
 from jumpseat.chat.transcript.fences import FencedBlock
 from jumpseat.chat.transcript.form import Form, Region, RoleNames, get_form
-from jumpseat.chat.transcript.render import BLANK_LINES, render_fences
+from jumpseat.chat.transcript.render import LEADING_BLANK_LINES, render_fences
 from jumpseat.chat.transcript.syntax import MARKDOWN, Syntax
 
 
@@ -194,7 +194,7 @@ class EscapedText:
         # If the beginning of the first line has already been returned, put a full stop in its place.
         # Otherwise, the rest of that line would be treated as the start of a line.
         first_new = 1 if self.is_begun else 0
-        text = f".{text}" if self.is_begun else BLANK_LINES.sub("", text)
+        text = f".{text}" if self.is_begun else LEADING_BLANK_LINES.sub("", text)
         uncut = text.rstrip().split("\n")
         lines = uncut if is_complete else self._take_decided(uncut, is_new=len(uncut) > first_new)
         raw = "\n".join(lines)

@@ -31,7 +31,7 @@ def match_beginnings(words: Iterable[str]) -> str:
 
 
 class Reserved(NamedTuple):
-    """Patterns of lines in a text, in addition to the patterns of headings."""
+    """Patterns of the lines that look like markers in one part of a transcript, except headings."""
 
     complete: tuple[str, ...] = ()
     """Patterns of lines that need an escape."""

@@ -67,7 +67,7 @@ class Locator:
         return Location(path, spelled, self._name(path), is_outside)
 
     def check_allowed(self, location: Location) -> None:
-        """Check that the tools may read or change a file, by its path.
+        """Check that the tools may read or change a file, judged by its path.
 
         Raises:
             ToolError: the file is denied.

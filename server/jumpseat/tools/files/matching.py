@@ -28,7 +28,7 @@ class Matcher:
         """
         self._pattern = pattern
         try:
-            # Unlike other errors of a pattern, too many nested parentheses raise `RecursionError`.
+            # A huge repetition number raises `OverflowError`, and deep nesting raises `RecursionError`.
             self._expression = re.compile(pattern, re.MULTILINE) if is_regex else None
         except (re.error, OverflowError, RecursionError) as error:
             raise ValueError(str(error)) from None

@@ -15,7 +15,7 @@ from jumpseat.tools.server import ToolOutput
 from jumpseat.wire import write_json
 
 MAX_PARTS = 1000
-"""The maximum number of parts of a result; a note replaces the parts after these."""
+"""The maximum number of parts of a result; a note replaces all further parts."""
 
 PDF = "application/pdf"
 

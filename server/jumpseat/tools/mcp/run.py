@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 RESTARTS = 3
-"""How many times a server that failed is restarted within `RESTARTS_WITHIN_SECONDS`."""
+"""The maximum number of restarts of a failed server within `RESTARTS_WITHIN_SECONDS`."""
 
 RESTARTS_WITHIN_SECONDS = 600.0
 

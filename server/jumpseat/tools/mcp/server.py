@@ -208,7 +208,7 @@ class McpServer(ToolServer):
         """
         definition = self.definition
         if not definition.is_of_workspace:
-            await super().set_trust(fingerprint, trusted=trusted)
+            await super().set_trust(fingerprint, trusted=trusted)  # This raises the error.
         if fingerprint != definition.fingerprint:
             raise InvalidRequestError.at("fingerprint", "must match the current definition")
         if definition.folder is None:

@@ -151,7 +151,7 @@ def temporary_refusal(error: ChatError, provider: str, seconds: float) -> ChatEr
     message = f"{provider} does not accept the short-lived token that GitHub issued."
     found = _convert(error, AuthenticationError, message, f"Try again in {seconds} s.", retryable=True)
     found.retry_after = seconds
-    found.was_retried = True  # The wait is too long for another attempt in the same turn.
+    found.forbids_retry = True  # The wait is too long for another attempt in the same turn.
     return found
 
 

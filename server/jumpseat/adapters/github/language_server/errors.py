@@ -176,7 +176,7 @@ def turn_error(
         facts["retry_after"] = parsed.retry_after if seconds is None else seconds
         facts["reset_at"] = reset_at if facts["retry_after"] is None else None
     failure = _make_error(kind, said, provider, model, facts)
-    failure.was_retried = (
+    failure.forbids_retry = (
         kind is RateLimitError
         and failure.retry_after is not None
         and failure.retry_after <= MAX_SERVER_WAIT_SECONDS

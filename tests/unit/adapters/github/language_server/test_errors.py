@@ -287,8 +287,8 @@ def test_an_error_without_a_kind_after_a_used_up_limit_is_a_rate_limit():
 def test_a_wait_that_the_server_has_done_is_not_repeated(code, seconds, waited):
     error = turn_error({"message": "Slow down.", "code": code, "retryAfter": seconds}, provider="h")
 
-    assert (error.was_retried, error.retryable) == (waited, True)
-    assert turn_error({"code": 500, "retryAfter": 1}, provider="h").was_retried is False
+    assert (error.forbids_retry, error.retryable) == (waited, True)
+    assert turn_error({"code": 500, "retryAfter": 1}, provider="h").forbids_retry is False
 
 
 @pytest.mark.requirement("language-server:errors-of-turns")
