@@ -287,7 +287,7 @@ BLOCK_EVENTS: tuple[type[BlockEvent], ...] = get_args(BlockEvent)
 def merge_deltas(events: Iterable[StreamEvent]) -> list[StreamEvent]:
     """Join consecutive deltas of one block, and keep all other events in order.
 
-    All events come from one read of the provider's stream, so joining deltas does not delay any.
+    Joining does not delay any event, because all of them have already arrived.
     """
     merged: list[StreamEvent] = []
     run: list[str] = []

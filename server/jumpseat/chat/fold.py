@@ -185,7 +185,7 @@ class Fold:
         return self._build([*self._earlier, *self.round_blocks])
 
     def partial(self) -> Response:
-        """Return the answer so far, safe to replay: without unsigned thinking and unfinished tool calls."""
+        """Return the answer so far, safe to replay: without unfinished calls and most unsigned thinking."""
         blocks = dict(self._done_blocks)
         for number, pieces in self._open_text.items():
             if pieces:

@@ -31,7 +31,7 @@ def get_document_type(block: DocumentBlock) -> str:
     return block.media_type or "application/pdf"
 
 
-def replace_unreadable_results(
+def replace_unreadable_media(
     messages: Sequence[Message], model: str, *, images: bool, documents: Sequence[str]
 ) -> tuple[Sequence[Message], list[WarningEvent]]:
     """Replace images and documents in tool results with notes if the model cannot read them.

@@ -29,6 +29,7 @@ THINKING_ROOM: Mapping[ThinkingLevel, int] = {
 
 def thinking_levels_of(efforts: Sequence[str]) -> list[ThinkingLevel]:
     """Return the thinking levels that a chat may request, given the provider's names for efforts."""
+    # If a provider has no effort named `max`, its `xhigh` is the highest one.
     highest = {} if "max" in efforts else {"xhigh": "max"}
     named = [{"none": "off", **highest}.get(effort, effort) for effort in efforts]
     return [level for name in named for level in THINKING_ROOM if level == name]

@@ -21,7 +21,7 @@ from jumpseat.chat import (
     ThinkingLevel,
     WarningEvent,
 )
-from jumpseat.chat.media import get_document_type, has_document_type, replace_unreadable_results
+from jumpseat.chat.media import get_document_type, has_document_type, replace_unreadable_media
 from jumpseat.chat.request import default_initiator
 from jumpseat.config import SettingRow, chat_params, check_settings, map_to_body
 from jumpseat.dialects.reasoning_models import thinks_by_default
@@ -85,7 +85,7 @@ def plan_turn(
         sees=capabilities.vision and target.info is not None and target.info.supports_vision is True,
         warnings=warnings,
     )
-    readable, dropped = replace_unreadable_results(
+    readable, dropped = replace_unreadable_media(
         placed,
         f"The model {target.model} of {target.provider}",
         images=not _lacks_vision(target, capabilities),

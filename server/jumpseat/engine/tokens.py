@@ -28,8 +28,8 @@ from jumpseat.dialects.context_text import render_context
 from jumpseat.engine.images import estimate_document_tokens, estimate_image_tokens
 from jumpseat.wire import write_json
 
-# A tokenizer would not help, because the error comes from the provider's additions (framing, a preamble for
-# tools). An estimate from the bytes is as close to the total as an exact count of the text.
+# A tokenizer would not help, because the error of an estimate comes from the provider's additions (framing, a
+# preamble for tools). An estimate from the bytes is as close to the total as an exact count of the text.
 BYTES_PER_TOKEN = 4
 """The average length of a token in UTF-8 bytes. Counting characters instead would make estimates for Chinese
 and Japanese worse than those for English."""

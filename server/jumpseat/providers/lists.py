@@ -184,7 +184,7 @@ class ModelLists:
         else:
             known = self._lists.get(provider)
             has_failed = self._failures.pop(provider, None) is not None
-            # A first list goes only to its callers, and is announced only if clients saw a failure before.
+            # A first list is not a change, unless clients saw a failure before.
             has_changed = has_failed if known is None else result != known
             self._lists[provider], self._list_times[provider] = result, Moment.now()
         # From here on, a new caller starts a request of its own.

@@ -1,6 +1,6 @@
 """The params of the methods for kept conversations."""
 
-# Do not add `from __future__ import annotations`, for the reason given in `param_model`.
+# Do not add `from __future__ import annotations`: pydantic would have to compile the text of each annotation.
 from typing import Annotated
 
 from pydantic import Field

@@ -217,7 +217,7 @@ def _validate_messages(value: Any, validate: ValidatorFunctionWrapHandler) -> li
         return [_to_message(param) for param in validate(value)]
     messages = list(map(_to_plain_message, value))
     others = [index for index, message in enumerate(messages) if message is None]
-    # Validate the others in batches. Otherwise all `MessageParam`s of a long history would exist together.
+    # Validate the others in batches: all `MessageParam`s of a long history together would need much memory.
     for start in range(0, len(others), VALIDATION_BATCH):
         indices = others[start : start + VALIDATION_BATCH]
         try:

@@ -218,7 +218,7 @@ class MessageReader:
         if self._resume_at_swallowed_header(received):
             return True
         if received < end:
-            if self._length <= MAX_VALUES:
+            if self._length <= MAX_VALUES:  # The body is too short to have too many values.
                 return False
             # Reject a long body as soon as it exceeds a limit, before it takes up memory.
             return self._check_limits(received)

@@ -4,7 +4,7 @@ import pytest
 
 from jumpseat.chat import DocumentBlock, ImageBlock, Message, TextBlock, ToolResultBlock
 from jumpseat.chat.json_form import message_from_json_form, to_json_form
-from jumpseat.chat.media import get_document_type, replace_unreadable_results
+from jumpseat.chat.media import get_document_type, replace_unreadable_media
 from jumpseat.chat.transcript import parse, render
 
 PNG = ImageBlock("AAAA", "image/png")
@@ -14,7 +14,7 @@ RESULT = Message("user", (ToolResultBlock("c", (TextBlock("a"), PNG, PDF), is_er
 
 @pytest.mark.requirement("2:result-media")
 def test_files_of_results_that_the_model_cannot_read_become_notes_with_warnings():
-    (message,), warnings = replace_unreadable_results([RESULT], "m", images=False, documents=())
+    (message,), warnings = replace_unreadable_media([RESULT], "m", images=False, documents=())
     content = message.content[0].content
     assert content == (
         "a[The tool returned the image, which this model cannot read.]"
@@ -27,7 +27,7 @@ def test_files_of_results_that_the_model_cannot_read_become_notes_with_warnings(
 @pytest.mark.requirement("2:result-media")
 def test_files_of_results_that_the_model_can_read_stay():
     messages = [RESULT]
-    assert replace_unreadable_results(messages, "m", images=True, documents=("application/",)) == (
+    assert replace_unreadable_media(messages, "m", images=True, documents=("application/",)) == (
         messages,
         [],
     )

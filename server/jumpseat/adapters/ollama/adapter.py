@@ -30,7 +30,7 @@ from jumpseat.chat import (
     UnknownModelError,
     WarningEvent,
 )
-from jumpseat.chat.media import replace_unreadable_results
+from jumpseat.chat.media import replace_unreadable_media
 from jumpseat.config import ProviderConfig
 from jumpseat.dialects.ollama_chat import ServerFacts
 from jumpseat.http import HttpClient
@@ -170,7 +170,7 @@ class OllamaAdapter(EndpointAdapter):
                 hint="Remove the images from the conversation, or choose a model that accepts images.",
             )
         model = f"The model {request.model} of {self._provider}"
-        messages, warnings = replace_unreadable_results(request.messages, model, images=False, documents=())
+        messages, warnings = replace_unreadable_media(request.messages, model, images=False, documents=())
         return replace(request, messages=messages), warnings
 
     def _explain(self, error: ChatError, model: str | None = None) -> None:

@@ -84,8 +84,8 @@ class Outline:
                 continue
             if current:
                 current.text_end = headline.line
-            # If this headline is text, a branch has already ended its section. So it and the text below it
-            # are not in the text of any section.
+            # A headline that is text gets here only if a branch has already ended its section. Then neither
+            # the headline nor the text below it is in the text of any section.
             current = headline if is_section else None
             if is_section:
                 sections.append(headline)

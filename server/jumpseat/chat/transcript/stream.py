@@ -172,7 +172,8 @@ class EscapedText:
         self._region = region
         self._held: list[str] = []
         # Text that matches these patterns is only added to the held text. Examining all of the held text for
-        # each such character would take quadratic time for a megabyte of backticks or blanks.
+        # each such character would take quadratic time for a megabyte of backticks or blanks. After `vim`,
+        # digits count too, because they may be the version number in a modeline.
         self._undecided_elsewhere = re.compile(rf"[{undecided}]*\Z")
         self._undecided_in_number = re.compile(rf"[{undecided}0-9]*\Z")
         self._undecided = self._undecided_elsewhere

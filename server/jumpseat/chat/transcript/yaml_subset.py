@@ -50,6 +50,7 @@ _PLAIN_VALUES = (
     (_FLOAT, r"[-+]?(?:0|[1-9][0-9]*)(?:\.[0-9]+(?:[eE][-+]?[0-9]+)?|[eE][-+]?[0-9]+)", "-+0123456789"),
 )
 
+# These find the strings that cannot be plain values, and those that a literal block can represent.
 _NOT_PLAIN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]")
 _LITERAL = re.compile(
     "[^\x00-\x20\x7f-\xa0\u2028\u2029\ufeff][^\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff]*\\Z"
@@ -58,10 +59,12 @@ _LITERAL = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class YamlPair:
-    """A value and its place. Lines and columns are counted from 0."""
+    """The value of a key, and the place of both. Lines and columns are counted from 0."""
 
     value: Any
     line: int
+    """The line of the key."""
+
     start: int
     """The column of the first character of the key."""
 

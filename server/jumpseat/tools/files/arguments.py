@@ -1,6 +1,6 @@
 """The arguments that models write in their calls of the file tools."""
 
-# No `from __future__ import annotations` here: pydantic would have to compile the text of each annotation.
+# Do not add `from __future__ import annotations`: pydantic would have to compile the text of each annotation.
 from collections.abc import Mapping
 from typing import Annotated, Any, TypeVar
 

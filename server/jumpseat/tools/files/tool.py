@@ -17,7 +17,7 @@ A = TypeVar("A", bound=FileArguments)
 
 
 @dataclass(frozen=True, slots=True)
-class Approved:
+class CallSubject:
     """The part of a preview that has to be the same when the call runs."""
 
     paths: tuple[Path, ...]
@@ -40,10 +40,10 @@ class FileCall(Generic[A]):
     approved: Preview | None = None
 
     @property
-    def subject(self) -> Approved:
+    def subject(self) -> CallSubject:
         """The part of the approved preview that has to be the same when the call runs."""
         assert self.approved is not None  # noqa: S101 - `run` follows `preview`
-        subject: Approved = self.approved.subject
+        subject: CallSubject = self.approved.subject
         return subject
 
     def check_unmoved(self, *locations: Location) -> None:
@@ -62,12 +62,12 @@ def make_preview(
     """Return the preview of a call that uses these places.
 
     Args:
-        digest: see `Approved`.
+        digest: see `CallSubject`.
         diff: the change of a file.
     """
     paths = tuple(each.path for each in locations)
     is_outside = any(each.is_outside for each in locations)
-    return Preview(title, diff, is_outside, Approved(paths, digest), paths)
+    return Preview(title, diff, is_outside, CallSubject(paths, digest), paths)
 
 
 class FileTool(ABC, Generic[A]):

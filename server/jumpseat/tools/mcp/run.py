@@ -70,7 +70,7 @@ class ServerRun(RecordedRun):
         self._start_flight: SingleFlight[None] = SingleFlight()
         self._restarts = StartLimit(RESTARTS, RESTARTS_WITHIN_SECONDS)
         self._has_died = False
-        """Whether the last program ended by itself or failed to start. The next start is then a restart."""
+        """Whether the last program ended by itself or was never ready. The next start is then a restart."""
 
         self._turns = 0
         self._clients = 0
@@ -172,6 +172,7 @@ class ServerRun(RecordedRun):
             await self._start_now(seconds)
 
     async def _start_now(self, seconds: float) -> None:
+        # If this is a restart, `count` counts it, and returns None if it is within the limit.
         if self._has_died and self._restarts.count() is not None:
             last = self.error or ""
             self._set_state("failed", self.error)

@@ -75,7 +75,7 @@ async def sign_in(
         ):
             try:
                 return await _attempt(_InteractiveAuth(name, remote, store, receiver, on_page), http)
-            except _UnknownClientError:
+            except _UnknownClientError:  # Try once more, with a new registration.
                 return await _attempt(_InteractiveAuth(name, remote, store, receiver, on_page), http)
     except TimeoutError:
         raise AuthenticationError(
@@ -113,6 +113,8 @@ class _InteractiveAuth(OAuthClientProvider):
         """The parameter `state` of the page that was shown last. The redirect must have the same value."""
 
         self._has_unknown_client = False
+        """Whether the authorization server no longer knows the registration."""
+
         self._failure: ChatError | None = None
         self._refusal: str | None = None
         """Why the authorization server refused the last request, as a clause; None if it did not."""

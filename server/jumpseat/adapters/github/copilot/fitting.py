@@ -19,7 +19,7 @@ from jumpseat.chat import (
     TextBlock,
     WarningEvent,
 )
-from jumpseat.chat.media import get_document_type, has_document_type, replace_unreadable_results
+from jumpseat.chat.media import get_document_type, has_document_type, replace_unreadable_media
 from jumpseat.dialects.reasoning_models import thinks_by_default
 
 NOTE = "[An image was here, which is no longer sent.]"
@@ -74,7 +74,7 @@ def replace_unreadable_files(
                     hint="Attach the document's text, or choose a Claude model.",
                 )
     images = info is None or info.supports_vision is not False
-    messages, warnings = replace_unreadable_results(
+    messages, warnings = replace_unreadable_media(
         request.messages, request.model, images=images, documents=documents
     )
     return replace(request, messages=messages), warnings
