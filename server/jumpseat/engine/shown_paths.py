@@ -49,7 +49,7 @@ class ShownPaths:
         text = path_of(uri)
         if not text:
             return uri
-        path = _pure(text)
+        path = _normalize_path(text)
         directory, real, home = (
             type(path)(each) for each in (self.directory, self.real_directory, self.home)
         )
@@ -63,7 +63,7 @@ class ShownPaths:
         return f"~/{path.relative_to(home).as_posix()}" if is_in_home else path.as_posix()
 
 
-def _pure(path: str) -> PurePath:
+def _normalize_path(path: str) -> PurePath:
     # `PurePath` does not resolve `..`, so normalise the path first.
     if path.startswith("/"):
         return PurePosixPath(posixpath.normpath(path))

@@ -31,15 +31,15 @@ def digest_of(server: ToolServer, tool: Tool) -> str:
 
     The digest changes with the server's definition and with the tool's name, description and schema.
     """
-    parts = (server.identity, tool.name, tool.description, _canonical(tool.parameters))
+    parts = (server.identity, tool.name, tool.description, _sort_keys(tool.parameters))
     return hashlib.sha256(write_json(parts)).hexdigest()[:32]
 
 
-def _canonical(value: Any) -> Any:
+def _sort_keys(value: Any) -> Any:
     """Return a JSON value with sorted keys."""
     if isinstance(value, Mapping):
-        return {key: _canonical(value[key]) for key in sorted(value)}
-    return [_canonical(each) for each in value] if isinstance(value, list) else value
+        return {key: _sort_keys(value[key]) for key in sorted(value)}
+    return [_sort_keys(each) for each in value] if isinstance(value, list) else value
 
 
 class AlwaysAllowed:

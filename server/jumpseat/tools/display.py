@@ -46,7 +46,7 @@ def escape(text: str, *, lines: bool = False) -> str:
 
 def make_title(text: str) -> str:
     """Return the text as one escaped line of at most `MAX_TITLE` characters."""
-    # Cut before escaping too, because escaping megabytes of text would take long.
+    # Cut twice: escaping megabytes of text would take long, and escapes lengthen the text.
     line = escape(_cut_middle(text, MAX_TITLE))
     return _cut_middle(line, MAX_TITLE)
 

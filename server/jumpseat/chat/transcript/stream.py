@@ -210,7 +210,7 @@ class EscapedText:
             elif self._region.needs_escape.match(escape_settings(uncut[index])):
                 written[index] = self._region.escape_line(written[index])
         self.is_begun = True
-        # Remove the full stop, which is the only character of line 0 if `first_new` is 1.
+        # If `first_new` is 1, the text begins with the full stop: remove this one character.
         return "\n".join(written)[first_new:]
 
     def _take_decided(self, lines: Sequence[str], *, is_new: bool) -> list[str]:

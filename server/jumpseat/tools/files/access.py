@@ -152,7 +152,7 @@ def read_stored(location: Location) -> CurrentText | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise describe(error, location) from None
+        raise make_file_error(error, location) from None
 
 
 def read_from(folder: Folder, location: Location) -> CurrentText:
@@ -195,7 +195,7 @@ def make_binary_error(location: Location) -> ToolError:
     return ToolError(f"{location.name} is a binary file, or its text is neither UTF-8 nor UTF-16.")
 
 
-def describe(error: OSError, location: Location) -> ToolError:
+def make_file_error(error: OSError, location: Location) -> ToolError:
     """Return the error for a file that cannot be opened or read."""
     name = location.name
     if isinstance(error, FileNotFoundError):

@@ -15,8 +15,8 @@ from jumpseat.system.threads import run_blocking
 from jumpseat.tools.files.access import (
     CurrentText,
     ReadTexts,
-    describe,
     find_unsaved,
+    make_file_error,
     read_current,
     read_from,
     read_unsaved,
@@ -151,7 +151,7 @@ class ChangeTool(FileTool[A], Generic[A]):
         except FileChangedError:
             raise _make_changed_error(location) from None
         except OSError as error:
-            raise describe(error, location) from None
+            raise make_file_error(error, location) from None
         return digest_text(replacement.after)
 
     def _check_approved(self, call: FileCall[A], location: Location, current: CurrentText | None) -> None:
@@ -223,7 +223,7 @@ def _check_writable(location: Location, current: CurrentText) -> None:
         with Folder.open(location.path.parent) as folder:
             check_entry_writable(folder, location.path.name, current.status)
     except OSError as error:
-        raise describe(error, location) from None
+        raise make_file_error(error, location) from None
 
 
 def _make_changed_error(location: Location) -> ToolError:

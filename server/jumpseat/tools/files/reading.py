@@ -12,9 +12,9 @@ from jumpseat.tools.files.access import (
     CurrentText,
     ReadTexts,
     check_no_private_key,
-    describe,
     find_unsaved,
     make_binary_error,
+    make_file_error,
     read_from,
     read_unsaved,
     use_disk,
@@ -87,7 +87,7 @@ def _read_file(location: Location) -> CurrentText | None:
                 return None
             return read_from(folder, location)
     except OSError as error:
-        raise describe(error, location) from None
+        raise make_file_error(error, location) from None
 
 
 def _take_lines_of_large_file(location: Location, first: int, last: int | None, max_bytes: int) -> Excerpt:
@@ -103,7 +103,7 @@ def _take_lines_of_large_file(location: Location, first: int, last: int | None, 
     except NotTextError:
         raise make_binary_error(location) from None
     except OSError as error:
-        raise describe(error, location) from None
+        raise make_file_error(error, location) from None
 
 
 def _decode_pieces(stream: io.BufferedReader, form: TextForm) -> Iterator[str]:

@@ -95,7 +95,7 @@ class Connection:
             ToolError: the server refused, or cannot be reached.
             Exception: `open_streams` raised this exception.
         """
-        self._task = asyncio.create_task(self._own())
+        self._task = asyncio.create_task(self._own_connection())
         try:
             await asyncio.shield(self._ready)
         except BaseException:
@@ -157,7 +157,7 @@ class Connection:
 
     # -- the task that owns the connection
 
-    async def _own(self) -> None:
+    async def _own_connection(self) -> None:
         try:
             await self._run()
         except asyncio.CancelledError:
@@ -211,7 +211,7 @@ class Connection:
         listening = None
         announces_changes = bool(capabilities and capabilities.tools and capabilities.tools.list_changed)
         if announces_changes and session.protocol_version in MODERN_PROTOCOL_VERSIONS:
-            # With an older protocol version, the server sends notifications without a subscription.
+            # These versions require a subscription. Older ones send the notifications without one.
             listening = asyncio.create_task(self._listen(session))
         try:
             while not self._closing.is_set():
@@ -257,7 +257,7 @@ class Connection:
                 logger.exception("changes of %s are not reported any longer", self._name)
                 return
             await asyncio.sleep(LISTEN_AGAIN_SECONDS)
-            self._changed.set()
+            self._changed.set()  # A change may have been missed in the meantime.
 
     async def _handle(self, message: IncomingMessage) -> None:
         if isinstance(message, types.ToolListChangedNotification):

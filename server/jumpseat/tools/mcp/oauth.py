@@ -165,7 +165,7 @@ class StoredAuth(OAuthClientProvider):
             return
         if self.context.is_token_valid() or not self.context.can_refresh_token():
             # The SDK's flow would hold a lock until the response begins, so calls would wait for each other.
-            self._sign(request, token)
+            self._add_token(request, token)
             response = yield request
             if response.status_code != 401:
                 return
@@ -189,7 +189,7 @@ class StoredAuth(OAuthClientProvider):
                 if self._read_token() is None:
                     await self._handle_refusal(response, token)
         token = self._read_token()
-        self._sign(request, token)
+        self._add_token(request, token)
         response = yield request
         if response.status_code == 401 and token is not None:
             await self._credentials.discard_refused(token)
@@ -198,7 +198,7 @@ class StoredAuth(OAuthClientProvider):
         tokens = self.context.current_tokens
         return tokens.access_token if tokens is not None else None
 
-    def _sign(self, request: Any, token: str | None) -> None:
+    def _add_token(self, request: Any, token: str | None) -> None:
         request.headers.pop("Authorization", None)
         if token is not None:
             request.headers["Authorization"] = f"Bearer {token}"

@@ -94,7 +94,7 @@ async def _attempt(auth: _InteractiveAuth, http: HttpClient) -> bool:
     try:
         return await auth.reach_server(http)
     except (OAuthFlowError, OAuthRegistrationError, OAuthTokenError, UnicodeError) as error:
-        raise auth.describe(error) from None
+        raise auth.convert_error(error) from None
     finally:
         await auth.end()
 
@@ -144,7 +144,9 @@ class _InteractiveAuth(OAuthClientProvider):
             ChatError: the server cannot be reached, or refuses the new token.
         """
         remote = self._remote
-        endpoint = Endpoint(url=remote.url, map_message=lambda message: message, make_failure=self._note)
+        endpoint = Endpoint(
+            url=remote.url, map_message=lambda message: message, make_failure=self._note_failure
+        )
         async with (
             open_library_client(http, remote.provider, endpoint, headers=remote.headers, auth=self) as client,
             client.stream("POST", remote.url, json=HELLO, headers=HEADERS) as response,
@@ -163,12 +165,12 @@ class _InteractiveAuth(OAuthClientProvider):
             )
         return tokens is not None
 
-    def _note(self, error: ChatError) -> dict[str, Any]:
+    def _note_failure(self, error: ChatError) -> dict[str, Any]:
         """Remember why a request has failed. The failure ends the sign-in."""
         self._failure = error
         return {}
 
-    def describe(self, error: Exception) -> ChatError:
+    def convert_error(self, error: Exception) -> ChatError:
         """Return our error for an error of the SDK, whose message may contain a part of a token."""
         why = self._refusal
         if why is None and type(error) is OAuthFlowError:
