@@ -138,6 +138,7 @@ class Attempts:
             self._sink.send(warning)
 
     def _record_refused_blocks(self) -> None:
+        """After an answer, remember the blocks that a replan had to leave out or change."""
         planned = self._planned.request.messages
         if self._memory is not None and self._request.messages is not planned:
             origin = Origin(self._target.provider, self._target.model)

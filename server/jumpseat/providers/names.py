@@ -86,6 +86,10 @@ def find_configured_provider(registry: Registry, name: str | None) -> str | None
 
 
 async def _find_provider(registry: Registry, model: str | None) -> str:
+    """Return the provider of a model that is named without one; the default provider if `model` is None.
+
+    The default provider takes precedence, unless its list is known and only other lists contain the model.
+    """
     default = await ensure_default_provider(registry)
     if model is None:
         if default is None:
@@ -111,6 +115,11 @@ async def _find_provider(registry: Registry, model: str | None) -> str:
 
 
 async def _find_default_model(registry: Registry, provider: str, adapter: Adapter, *, offline: bool) -> str:
+    """Return a provider's default model; empty if it is not known and `offline` forbids a request.
+
+    Raises:
+        RequestError: the provider has no default model.
+    """
     table = registry.table(provider)
     model = table.default_model or _find_known_default(registry, provider, adapter)
     model = model or next(iter(table.model_names), None)

@@ -86,7 +86,7 @@ class Registry:
         """
         tables, faults, default = self._tables, self.config.faults, _read_default(self.config)
         self.config = config
-        # Keep the object of an unchanged table: the adapter uses it, and it caches the values of its sources.
+        # Keep the object of an unchanged table: its adapter uses this object, which caches source values.
         self._tables = {
             provider: tables[provider] if tables.get(provider) == table else table
             for provider, table in merge_tables(config).items()

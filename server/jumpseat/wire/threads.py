@@ -35,7 +35,7 @@ class _ThreadControl:
             self._loop.call_soon_threadsafe(callback, *args, context=self._context)
 
     def wake(self) -> None:
-        """Interrupt the current wait, or the next one."""
+        """Interrupt the current wait and all later ones."""
         self._woken = True
         with suppress(OSError):  # The thread has ended.
             os.write(self._wake_write_fd, b"x")

@@ -232,6 +232,7 @@ class Connection:
                 await asyncio.wait([listening])
 
     async def _list_again(self) -> None:
+        """List the tools, then wait for the rest of the interval or until the connection has to end."""
         begun = time.monotonic()
         try:
             await self._list()
