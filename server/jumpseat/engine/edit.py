@@ -109,7 +109,7 @@ async def run_edit(
 
 
 def _find_language(target: ContextBlock) -> str | None:
-    """Return the target's language, from the client or from its file's extension."""
+    """Return the language that the client gave for the target, or else the extension of the target's file."""
     if target.language_id or not target.uri:
         return target.language_id
     try:

@@ -106,7 +106,7 @@ async def _read_status(registry: Registry, provider: str, *, probe: bool) -> Aut
 
 
 async def _probe(registry: Registry, status: AuthStatus) -> AuthStatus:
-    """Probe a provider. If that succeeds, the provider has accepted a configured key."""
+    """Probe a provider. If it has a key and the probe succeeds, the state becomes `signed_in`."""
     if status.state not in ("not_required", "configured"):
         status = await registry.auth_status(status.provider, refresh=True)
     if await registry.probe(status.provider) and status.state == "configured":

@@ -77,7 +77,7 @@ class DeltaSink(Sink):
         """
         Args:
             outbox: the outbox of the connection.
-            request_id: the JSON-RPC id of the `chat/start`.
+            request_id: the JSON-RPC id of the request that started the turn.
             turn_id: the id of the turn.
             stream: whether to send deltas; if False, only progress is sent.
             coalesce_ms: milliseconds between notifications of merged deltas; 0 sends each delta immediately.
@@ -85,7 +85,7 @@ class DeltaSink(Sink):
             progress_token: the client's `workDoneToken`.
             transcript: adds the text for a transcript to each delta.
             on_begin: called once, before the first event is sent.
-            on_answer: called each time the provider begins an answer, including retries.
+            on_answer: called each time the provider begins an answer, in retries too.
         """
         self.turn_id = turn_id
         self._outbox = outbox
