@@ -63,7 +63,7 @@ TESTS = {
     },
     "unit/chat/test_transcript.py": {
         "test_the_example_of_the_protocol_page_is_what_would_be_written": ([PROTOCOL], "markdown", ""),
-        "test_code_copied_by_the_expressions_of_the_page_is_what_was_written": ([PROTOCOL], "js", ""),
+        "test_the_expressions_of_the_page_restore_copied_code": ([PROTOCOL], "js", ""),
     },
     "unit/chat/test_transcript_org.py": {
         "test_the_org_example_of_the_page_is_what_would_be_written": ([PROTOCOL], "org", ""),

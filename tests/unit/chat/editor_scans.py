@@ -26,7 +26,7 @@ def _has_keyword(line: str) -> bool:
 
 
 def _lower(text: str) -> str:
-    # Emacs ignores the case of ASCII letters, but does not match other characters to them.
+    # Emacs ignores the case of ASCII letters, but does not take any other character for one of them.
     return "".join(each.lower() if each.isascii() else each for each in text)
 
 

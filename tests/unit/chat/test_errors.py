@@ -66,7 +66,7 @@ def test_only_transient_errors_are_retryable() -> None:
     }
 
 
-def test_an_error_has_its_facts_and_its_message_is_its_text() -> None:
+def test_an_error_keeps_its_attributes_and_its_text_is_its_message() -> None:
     error = RateLimitError("Slow down.", status_code=429, provider="p", retry_after=3, retryable=False)
 
     assert (str(error), error.message) == ("Slow down.", "Slow down.")

@@ -44,7 +44,7 @@ def fold_events(*events: StreamEvent) -> Fold:
     return fold
 
 
-def test_a_whole_turn_becomes_its_blocks_in_order() -> None:
+def test_the_events_of_a_whole_turn_become_blocks_in_order() -> None:
     response = fold_events(
         ResponseEvent("m-2025", "r1", "q1"),
         ThinkingStartEvent(0),
@@ -75,7 +75,7 @@ def test_a_whole_turn_becomes_its_blocks_in_order() -> None:
     assert response.as_message().content == tuple(response.content)
 
 
-def test_an_empty_answer_has_an_empty_list() -> None:
+def test_an_empty_answer_has_no_blocks() -> None:
     response = fold_events(DoneEvent("end_turn")).response()
 
     assert (response.content, response.text, response.tool_calls) == ([], "", [])
@@ -95,7 +95,7 @@ def test_the_answering_model_replaces_the_requested_one() -> None:
     assert (response.response_id, response.provider_request_id) == ("r1", "q9")
 
 
-def test_the_last_snapshot_of_the_usage_counts() -> None:
+def test_the_last_usage_event_replaces_earlier_ones() -> None:
     fold = fold_events(UsageEvent(Usage(1, 1)), UsageEvent(Usage(1, 9)))
 
     assert (fold.usage, fold.stop_reason) == (Usage(1, 9), None)

@@ -37,6 +37,7 @@ def test_a_text_is_read_and_written_as_the_vector_says(vector: dict[str, Any]) -
     assert to_wire(read.messages) == vector["messages"]
     assert (read.front.system, read.front.model) == (vector.get("system"), vector.get("model"))
     assert read.front.settings == vector.get("settings", {})
+    # Compare the text too, because 1 == 1.0 and True == 1 in Python.
     assert repr(read.front.settings) == repr(vector.get("settings", {}))
     if "turns" in vector:
         assert to_wire(read.turns) == vector["turns"]
@@ -139,9 +140,11 @@ def test_editors_do_not_find_settings_in_a_written_conversation(
 @pytest.mark.requirement("5:transcript-editors")
 @any_size
 @given(conversations.texts)
-def test_code_copied_by_the_expressions_of_the_page_is_what_was_written(text: str) -> None:
+def test_the_expressions_of_the_page_restore_copied_code(text: str) -> None:
     (block,) = fences(PROTOCOL, "js")
+    # In a fenced block, only headings and settings get backslashes. Without `#`, there are no headings.
     call = ToolUseBlock("a", "b", None, text.replace("#", ""), "?")
+    # Leave out the heading, the blank line, the fences and the empty string after the last line ending.
     copied = "\n".join(render([Message("assistant", (call,))]).split("\n")[3:-2])
     for expression in block.splitlines():
         _, pattern, flags = expression.split("/")
@@ -171,7 +174,7 @@ def test_only_lines_that_an_editor_would_obey_get_a_backslash(line: str) -> None
 
 @pytest.mark.requirement("5:transcript-conversation")
 @pytest.mark.parametrize("written", ["3", "true", "[a]", "{a: b}", "null", ""])
-def test_a_conversation_that_is_not_text_is_left_out(written: str) -> None:
+def test_a_value_of_conversation_that_is_not_text_is_ignored(written: str) -> None:
     read = parse(f"---\nconversation: {written}\ntemperature: 1\n---\n\nHi.\n")
 
     assert read.front.conversation is None
@@ -196,7 +199,7 @@ def test_a_section_has_the_lines_of_its_thinking() -> None:
 @in_both_formats
 @any_size
 @given(conversations.texts)
-def test_any_text_that_is_read_and_written_is_read_the_same(syntax: Syntax, text: str) -> None:
+def test_any_text_that_is_read_and_written_is_read_back_unchanged(syntax: Syntax, text: str) -> None:
     read = parse(f"{syntax.heading}Me\n{text}", syntax=syntax)
 
     assert parse(render(read.messages, syntax=syntax), syntax=syntax).messages == read.messages

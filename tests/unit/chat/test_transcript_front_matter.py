@@ -123,7 +123,7 @@ def test_front_matter_without_an_end_is_reported_and_not_read_as_text(text: str,
         parse(text)
 
 
-def test_a_bom_and_blanks_do_not_hide_the_front_matter() -> None:
+def test_a_bom_and_trailing_white_space_do_not_hide_the_front_matter() -> None:
     read = parse("\ufeff--- \nmodel: m\n---\t\n## Me\nHi.")
 
     assert (read.front.model, read.messages) == ("m", (Message.user("Hi."),))

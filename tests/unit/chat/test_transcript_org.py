@@ -1,4 +1,4 @@
-"""Transcripts in Org: the head, headings, escapes, and text that Org must not read as its own."""
+"""Transcripts in Org: the head, headings, escapes, and text that Org must not read as syntax."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_the_escapes_of_the_page_are_those_that_are_written() -> None:
         texts, line = row.strip("|").split("|")
         for text in spans(texts):
             # The second cell has the written line in code, or says `unchanged`.
-            assert render_org(text) == ([*spans(line), text])[0]
+            assert render_org(text) == [*spans(line), text][0]
             checked += 1
     assert checked == 6
 
@@ -190,7 +190,7 @@ def test_each_value_of_the_drawer_is_on_one_line() -> None:
         (f":PROPERTIES:\n:system: {'a' * (1 << 20)}\n:END:\n", "line 1: the property drawer has more than"),
     ],
 )
-def test_a_mistake_in_the_drawer_names_its_line(head: str, message: str) -> None:
+def test_the_error_about_a_drawer_names_the_line(head: str, message: str) -> None:
     with pytest.raises(FrontMatterError) as caught:
         parse(head, syntax=ORG)
 
@@ -205,7 +205,7 @@ def test_a_system_prompt_that_parse_would_refuse_is_not_written() -> None:
 
 @pytest.mark.requirement("5:transcript-org-head", "5:transcript-check")
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_each_property_has_the_place_of_itself_and_its_value(end: str) -> None:
+def test_the_place_of_a_property_covers_its_key_and_its_value(end: str) -> None:
     text = "# c\n:PROPERTIES:\n:ID: x\n  :model: m # mine\n:Settings: {a: 1, 'b': [2]}\n:END:\n".replace(
         "\n", end
     )

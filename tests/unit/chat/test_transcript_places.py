@@ -18,7 +18,7 @@ def text_at_places(text: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_each_key_has_the_place_of_itself_and_its_value(end: str) -> None:
+def test_the_place_of_a_key_includes_its_value_on_the_same_line(end: str) -> None:
     text = (
         "---\nmodel: m # mine\nconversation: 7\nx: 'a b'\nsystem: |\n  One.\n  Two.\nsettings:\n  a: 1\n"
         "  'b': {c: 2}\n  d:\n    - 1\n    - 2\nempty:\n---\n\nHi.\n"

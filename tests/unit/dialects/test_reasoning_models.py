@@ -75,7 +75,7 @@ def test_stop_sequences_are_refused_by_later_reasoners(model, refused):
 
 
 @pytest.mark.requirement("chat:effort-none")
-def test_reasoning_is_not_turned_off_for_a_model_that_cannot():
+def test_an_effort_is_not_sent_if_the_model_cannot_turn_reasoning_off_or_on():
     assert set(find_reasoning_refusals("o3", {"reasoning_effort": "none"})) == {"reasoning_effort"}
     assert find_reasoning_refusals("gpt-5.1", {"reasoning_effort": "none"}) == {}
     assert set(find_reasoning_refusals("gpt-5-chat-latest", {"reasoning_effort": "low"})) == {

@@ -83,7 +83,7 @@ def test_unknown_events_are_ignored():
 
 
 @pytest.mark.requirement("messages:signature")
-def test_the_last_signature_counts_and_empty_thinking_keeps_its_own():
+def test_the_last_signature_is_used_and_empty_thinking_keeps_its_signature():
     got = answer(
         raw(
             start_event(),

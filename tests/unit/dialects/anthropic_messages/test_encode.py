@@ -237,7 +237,7 @@ def test_additional_properties_are_forbidden_in_a_schema():
         ("claude-opus-5", "json"),
     ],
 )
-def test_the_system_prompt_asks_for_json_if_the_model_has_no_such_mode(model, mode):
+def test_the_system_prompt_asks_for_json_if_the_model_lacks_the_output_mode(model, mode):
     got, warnings = encode_with_warnings(request(model=model, output_mode=mode, system="Hi."), FACTS)
     assert got["system"].startswith("Hi.\n\nAnswer with one JSON value")
     assert ('"properties"' in got["system"]) == (mode != "json")

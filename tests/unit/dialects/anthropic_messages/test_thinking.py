@@ -82,6 +82,10 @@ def test_a_budget_below_the_minimum_is_not_requested():
     assert "thinking" not in body
     assert body["max_tokens"] == 1000
     assert warnings == ["thinking_dropped"]
+
+
+@pytest.mark.requirement("messages:thinking-budget")
+def test_max_tokens_are_lowered_to_the_limit_of_the_model():
     assert encode_thinking("claude-3-haiku-20240307", max_tokens=8192)[0]["max_tokens"] == 4096
 
 
@@ -145,7 +149,7 @@ def test_thinking_is_not_requested_from_a_model_without_it():
 
 @pytest.mark.requirement("messages:forced-tools")
 @pytest.mark.parametrize("choice", ["required", NamedTool("f")])
-def test_some_models_cannot_think_while_a_tool_is_forced(choice):
+def test_a_forced_tool_or_thinking_is_dropped_if_a_model_cannot_do_both(choice):
     tools = {"tools": (ToolDefinition("f"),), "tool_choice": choice}
     for model in ("claude-fable-5", "claude-mythos-5"):
         body, warnings = encode_thinking(model, **tools)

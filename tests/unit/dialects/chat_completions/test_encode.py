@@ -200,7 +200,7 @@ def test_reasoning_goes_back_to_its_origin_only():
 
 
 @pytest.mark.requirement("chat:thought-signature")
-def test_a_thought_signature_goes_back_on_its_call_only_to_its_origin():
+def test_a_thought_signature_goes_back_with_its_call_and_only_to_its_origin():
     def encode_block(origin):
         call = ToolUseBlock(
             "c-1", "f", {}, "{}", origin=origin, opaque='{"extra_content":{"google":{"s":1}}}'

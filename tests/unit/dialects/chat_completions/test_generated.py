@@ -17,7 +17,7 @@ def blocks_of(response):
 
 
 def both(message, *deltas):
-    """Decode the answer both as a whole body and as a stream."""
+    """Yield the response to the message as a whole body, and to its deltas as a stream."""
     yield answer(body(message), "application/json")
     yield answer(stream(*map(chunk, deltas or [message]), chunk({}, "stop")))
 

@@ -30,7 +30,7 @@ def test_ids_do_not_change_as_a_conversation_grows():
 
 
 @pytest.mark.requirement("chat:nine-character-ids")
-def test_calls_and_results_get_the_same_ids_in_the_request_only():
+def test_ids_of_calls_and_results_are_mapped_alike_and_only_in_the_request():
     calls = (ToolUseBlock("call_1", "f", {}, "{}"), ToolUseBlock("abcDEF123", "g", {}, "{}"))
     results = (ToolResultBlock("call_1", "one"), ToolResultBlock("abcDEF123", "two"), TextBlock("Go on"))
     conversation = (Message.user("Go"), Message("assistant", calls), Message("user", results))

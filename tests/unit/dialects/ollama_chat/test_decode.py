@@ -136,7 +136,7 @@ def test_a_reused_id_is_replaced_and_a_repeated_call_is_ignored():
     ("arguments", "parsed"),
     [('{"a": 1}', {"a": 1}), ("", {}), ("{broken", None), ([1], None), (None, {})],
 )
-def test_arguments_that_are_not_an_object_are_read_as_text_or_are_an_error(arguments, parsed):
+def test_arguments_in_text_are_parsed_and_invalid_ones_are_an_error(arguments, parsed):
     broken = {"id": "c", "function": {"name": "f", "arguments": arguments}}
     (called,) = answer(part(tool_calls=[broken]), last()).tool_calls
     assert called.arguments == parsed

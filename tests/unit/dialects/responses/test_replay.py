@@ -63,7 +63,7 @@ def test_the_summary_is_replayed_unchanged_and_plain_reasoning_is_left_out(summa
 
 
 @pytest.mark.requirement("responses:output-index", "responses:reasoning-items")
-def test_an_id_that_is_rotated_is_not_sent_back():
+def test_an_id_that_changes_between_events_is_not_sent_back():
     response = answer(
         CREATED,
         added_event(0, "reasoning", "a", encrypted_content="par"),
@@ -222,7 +222,7 @@ def test_blocks_of_other_dialects_are_left_out():
 
 
 @pytest.mark.requirement("responses:foreign-encrypted")
-def test_a_conversation_works_without_encrypted_content():
+def test_encrypted_blocks_and_those_that_depend_on_them_can_be_removed():
     output = (REASONING, {"type": "compaction", "encrypted_content": "x"}, {"type": "web_search_call"}, CALL)
     request = request_of(Message.user("Hi"), decode_body(end_event(*output)["response"]).as_message())
     changed = without_encrypted_content(request)
