@@ -153,7 +153,7 @@ def test_an_answer_with_results_is_sent_as_the_messages_of_its_rounds() -> None:
 
 
 @pytest.mark.requirement("12:rounds-split")
-def test_results_of_the_daemon_and_of_the_client_answer_one_round() -> None:
+def test_daemon_and_client_may_each_answer_some_calls_of_a_round() -> None:
     answer = assistant(call("1"), call("2"), result("1"))
 
     assert arrange(START, answer, user(result("2"), TEXT)) == (

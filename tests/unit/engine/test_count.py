@@ -28,6 +28,8 @@ from tests.unit.scripted import ScriptedAdapter, ask, registry_of
 pytestmark = pytest.mark.requirement("5:count-tokens")
 
 UNSUPPORTED = TokenCount(-1, "unsupported")
+HELLO = Message.user("Hello")
+PICTURE = Message("user", (ImageBlock("https://example.org/a.png"),))
 
 
 class Counting(ScriptedAdapter):
@@ -115,10 +117,6 @@ async def test_a_count_is_planned_like_a_chat() -> None:
     with pytest.raises(RequestError, match="images"):
         await count_turn(adapter, PICTURE)
     assert adapter.requests == []
-
-
-HELLO = Message.user("Hello")
-PICTURE = Message("user", (ImageBlock("https://example.org/a.png"),))
 
 
 async def test_a_count_is_remembered_so_that_the_same_prompt_is_not_counted_twice() -> None:

@@ -1,4 +1,4 @@
-"""A replacement leaves out the answer's fences and chatter, and keeps every line that the target has too."""
+"""A replacement omits fences and chatter, but keeps each line of the answer that is also in the target."""
 
 from __future__ import annotations
 

@@ -53,6 +53,7 @@ def test_the_size_is_read_from_the_first_bytes(data: bytes) -> None:
         f"data:image/x;base64,{source}",
         "\n".join(source[i : i + 64] for i in range(0, len(source), 64)),
     ):
+        # One token covers 750 pixels.
         assert estimate_image_tokens(ImageBlock(written, "image/x")) == 640 * 480 // 750
 
 

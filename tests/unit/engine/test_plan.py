@@ -105,7 +105,7 @@ def test_the_initiator_follows_from_the_messages(last: Message, initiator: str) 
 
 @pytest.mark.requirement("2:foreign-opaque")
 @pytest.mark.parametrize("origin", ELSEWHERE)
-def test_blocks_of_another_model_are_dropped_with_a_warning(origin: Origin) -> None:
+def test_reasoning_and_opaque_data_of_another_model_are_dropped_with_a_warning(origin: Origin) -> None:
     blocks = (
         ThinkingBlock("hm", "sig", origin=origin, opaque="o"),
         RedactedThinkingBlock("xyz", origin=origin),
@@ -296,7 +296,7 @@ def test_max_tokens_is_the_requested_or_saved_value_or_8192_up_to_the_models_lim
         ("claude-opus-5-5", None, {}, 16_384),
     ],
 )
-def test_a_default_limit_has_room_for_the_level_that_was_asked_for(
+def test_a_default_limit_has_room_for_thinking_by_request_or_by_default(
     model: str, level: ThinkingLevel | None, facts: dict[str, Any], sent: int
 ) -> None:
     target = ResolvedModel("fake", ScriptedAdapter(), model, model_info("fake", model, **facts))

@@ -38,7 +38,7 @@ pytestmark = pytest.mark.requirement("12:rounds")
 
 @pytest.mark.requirement("12:one-message", "12:result-blocks", "12:usage-sum", "12:initiator")
 async def test_a_call_is_run_and_the_model_goes_on_in_the_same_answer() -> None:
-    # The call is the second block of the first round, so it comes without the event that begins an answer.
+    # `[1:]` leaves out the event that begins an answer. After the text, it would start the answer again.
     adapter = ScriptedAdapter(
         [*script_text("Let me see."), *script_calls(make_call("shed__dig", depth=2), first=1)[1:]], ANSWER
     )

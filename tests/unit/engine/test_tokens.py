@@ -53,7 +53,7 @@ def test_everything_a_model_reads_is_counted_and_encrypted_data_is_not() -> None
     assert estimate_tokens(request(system="x" * 400)) == estimate_tokens(request()) + 100
 
 
-def test_tools_cost_their_schemas_and_a_preamble_in_one_family() -> None:
+def test_tools_cost_their_schemas_and_for_claude_a_preamble() -> None:
     plain = estimate_tokens(request())
     assert 15 < estimate_tokens(request(tools=[TOOL])) - plain < 50
     assert estimate_tokens(request(tools=[TOOL], tool_choice="none")) == plain

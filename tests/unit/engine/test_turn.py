@@ -174,7 +174,7 @@ async def test_an_answer_that_ends_early_is_a_protocol_error(script: Sequence[St
     "script", [[ZeroDivisionError("sk-secret")], [*script_text("Hi"), ZeroDivisionError("sk-secret")]]
 )
 async def test_a_defect_ends_the_turn_like_any_failure_and_its_text_goes_to_the_log_only(
-    script: Sequence[Step],
+    script: Sequence[Step], caplog: pytest.LogCaptureFixture
 ) -> None:
     sink = RecordingSink()
     adapter = ScriptedAdapter(script)
@@ -185,6 +185,7 @@ async def test_a_defect_ends_the_turn_like_any_failure_and_its_text_goes_to_the_
     assert (done.stop_reason, done.error, caught.value.kind) == ("error", caught.value, "internal")
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
     assert "sk-secret" not in caught.value.message
+    assert "sk-secret" in caplog.text
     assert caught.value.partial is not None
     assert caught.value.partial.text == ("Hi" if len(script) > 1 else "")
     assert adapter.closed == 1

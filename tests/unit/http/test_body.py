@@ -1,4 +1,4 @@
-"""The state of the connection after an answer was read, was abandoned, or continues after its end mark."""
+"""The state of a connection whose answer was read, was abandoned, or goes on after its end mark."""
 
 import asyncio
 from contextlib import aclosing

@@ -34,7 +34,7 @@ async def shared() -> AsyncIterator[Shared]:
 
 @pytest.fixture
 async def session(shared: Shared) -> AsyncIterator[Session]:
-    """Create the client of one provider in another session of the daemon."""
+    """Yield a function that creates the client of the provider `acme` in another session of the daemon."""
     made = []
 
     def make(variables: dict[str, str] | None = None, **keys: Any) -> HttpClient:

@@ -1,4 +1,4 @@
-"""A broken or hostile program at the control socket costs the daemon nothing and leaks no descriptor."""
+"""A broken or hostile program at the control socket cannot harm the daemon or make it leak descriptors."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ async def test_garbage_ends_only_its_own_connection(visit: Callable[[], Visitor]
         {"places": ["/a", "/b"]},
         {"options": {"log_level": "loud"}},
         {"options": {"config_file": 1}},
-        {},
+        {},  # The hello is correct, but comes without the descriptors of the three streams.
     ],
 )
 async def test_a_wrong_hello_is_refused_without_quoting_it(

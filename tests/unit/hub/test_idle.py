@@ -16,7 +16,7 @@ pytestmark = pytest.mark.requirement("9:idle")
 
 
 class Ending:
-    """Counts the attempts to end; the first ones fail."""
+    """Counts the attempts to end the daemon, of which the first `failures` fail."""
 
     def __init__(self, failures: int = 0) -> None:
         self.attempts = 0

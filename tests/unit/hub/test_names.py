@@ -24,7 +24,7 @@ def write(path: Path, **content: object) -> None:
 def test_the_files_are_private_and_their_names_contain_host_and_version(tmp_path: Path) -> None:
     files = daemon_files(tmp_path / "state")
 
-    # Files with secrets are not used in a directory that others can open.
+    # jumpseat refuses to use files with secrets if others can open their directory.
     assert (tmp_path / "state").stat().st_mode & 0o777 == 0o700
     assert files.lock.parent == tmp_path / "state" / "daemon"
     assert files.lock.parent.stat().st_mode & 0o777 == 0o700
@@ -174,7 +174,7 @@ def test_a_file_that_a_stale_pointer_names_is_not_removed(tmp_path: Path, run: P
     assert (run / "precious").read_text() == "x"
 
 
-def test_another_version_runs_only_if_its_daemon_answers_and_is_not_retired(
+def test_another_version_counts_as_running_if_its_daemon_answers_and_is_not_retired(
     tmp_path: Path, run: Path
 ) -> None:
     files = daemon_files(tmp_path)

@@ -1,4 +1,4 @@
-"""The environment that the daemon gets from the client that starts it, and its log."""
+"""The start of a daemon: the environment that it gets from its first client, its lock and its log."""
 
 from __future__ import annotations
 
@@ -62,6 +62,7 @@ def test_only_one_old_log_is_kept_and_stderr_goes_to_the_new_log(
     before = os.dup(2)
     try:
         rotate(log)  # stderr is not the log yet, so this opens the log.
+        # A log is replaced once it has more than 10 bytes, as the first two texts have.
         for text in (b"first one\n.", b"second one\n", b"third"):
             os.write(2, text)
             rotate(log)

@@ -1,4 +1,4 @@
-"""The local checks of `config check`: what is missing on this machine, and what is skipped."""
+"""The local checks of `config check` find what is missing on this machine, without running any program."""
 
 from __future__ import annotations
 

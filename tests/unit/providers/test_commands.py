@@ -1,4 +1,4 @@
-"""The commands in hints: the client's own, or words instead."""
+"""Commands in hints are replaced by the client's own commands, or by words."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from jumpseat.providers.commands import HINTED_COMMANDS
 pytestmark = pytest.mark.requirement("1:commands")
 
 SOURCES = Path(jumpseat.__file__).parent
-ABOVE_HINTS = ("connections", "hub", "testing", "rpc")
+PACKAGES_WITHOUT_HINTS = ("connections", "hub", "testing", "rpc")
 """Packages whose texts are meant for the terminal or are not hints."""
 
 COMMAND = r"jumpseat (?P<arguments>[^`]+)|\{(?:[^`]*login_command[^`]*|command|INSTALL_COMMAND)\}"
@@ -38,7 +38,9 @@ BARE = re.compile(
         ("Run `ollama pull x`.", "Run `ollama pull x`.", "Run `ollama pull x`."),
     ],
 )  # fmt: skip
-def test_a_command_becomes_the_clients_or_words(text: str, with_commands: str, without: str) -> None:
+def test_a_command_in_a_hint_becomes_the_clients_command_or_words(
+    text: str, with_commands: str, without: str
+) -> None:
     assert use_client_commands(text, {"signIn": ":Login", "setKey": ":Key"}) == with_commands
     assert use_client_commands(text, {"check": ":Check"}) == without
     assert use_client_commands(text, None) == text
@@ -53,7 +55,7 @@ def test_every_hint_names_a_command_in_the_form_that_is_replaced() -> None:
             known = any(re.fullmatch(command.arguments, arguments) for command in HINTED_COMMANDS)
             if not (known and found["before"].lower() == "run "):
                 wrong.append(f"{path}: {text}")
-        # A text that begins with a command is the command itself, and another text quotes it.
+        # A text that begins with a command is taken for the command alone. Any other text must quote it.
         if BARE.search(text) and not BARE.match(text):
             wrong.append(f"{path}: {text}")
     assert wrong == []
@@ -61,10 +63,13 @@ def test_every_hint_names_a_command_in_the_form_that_is_replaced() -> None:
 
 
 def texts() -> Iterator[tuple[str, str]]:
-    """Yield the strings of the sources below `rpc/`, without docstrings, with expressions in braces."""
+    """Yield each string that may be a hint, with the name of its file.
+
+    Docstrings are left out, and expressions in f-strings stay in braces.
+    """
     for file in SOURCES.rglob("*.py"):
         name = file.relative_to(SOURCES)
-        if name.parts[0] in ABOVE_HINTS or str(name) == "providers/commands.py":
+        if name.parts[0] in PACKAGES_WITHOUT_HINTS or str(name) == "providers/commands.py":
             continue
         tree = ast.parse(file.read_text("utf-8"))
         parts = {

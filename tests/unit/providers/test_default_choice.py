@@ -100,7 +100,7 @@ class SignedInElsewhere(Account):
         return False
 
 
-def make_adapter_elsewhere() -> tuple[Adapter, SignedInElsewhere]:
+def make_adapter_signed_in_elsewhere() -> tuple[Adapter, SignedInElsewhere]:
     adapter: Adapter = ScriptedAdapter(name="copilot")
     adapter.account = account = SignedInElsewhere("copilot")
     return adapter, account
@@ -119,7 +119,7 @@ def make_adapter_elsewhere() -> tuple[Adapter, SignedInElsewhere]:
 async def test_another_programs_sign_in_is_the_last_choice_and_not_always_checked(
     names: list[str], local: AuthState, chosen: str, asked: int
 ) -> None:
-    copilot, account = make_adapter_elsewhere()
+    copilot, account = make_adapter_signed_in_elsewhere()
     registry = registry_of(*(ScriptedAdapter(name=name) for name in names), local=local)
     registry.use("copilot", copilot)
 
@@ -129,7 +129,7 @@ async def test_another_programs_sign_in_is_the_last_choice_and_not_always_checke
 
 @pytest.mark.requirement("4:general-sign-in")
 async def test_the_sign_in_is_not_checked_if_a_chat_names_its_provider() -> None:
-    copilot, account = make_adapter_elsewhere()
+    copilot, account = make_adapter_signed_in_elsewhere()
     registry = registry_of(ScriptedAdapter(name="a"), ScriptedAdapter(name="b"))
     registry.use("copilot", copilot)
 

@@ -1,4 +1,4 @@
-"""A typing error in a name does not send a prompt, and is reported with the nearest existing names."""
+"""A prompt with a mistyped name is not sent, and the error suggests the nearest existing names."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from tests.unit.scripted import RecordingSink, ScriptedAdapter, ask, registry_of
 pytestmark = pytest.mark.requirement("4:mistyped-prefix")
 
 
-def several() -> Registry:
+def make_registry() -> Registry:
+    """Return a registry with four providers, of which `groq` is the default."""
     tables = {
         "groq": {"kind": "openai", "base_url": "https://api.groq.com/openai/v1"},
         "claude": {"kind": "anthropic"},
@@ -57,7 +58,7 @@ def several() -> Registry:
 )
 async def test_a_mistyped_provider_kind_or_vendor_is_refused(name: str, meant: str) -> None:
     with pytest.raises(RequestError) as caught:
-        await resolve_model(several(), name)
+        await resolve_model(make_registry(), name)
 
     prefix = name.partition(":")[0]
     assert caught.value.message.startswith(
@@ -128,7 +129,7 @@ async def test_a_misspelled_service_is_suggested_with_the_command_that_adds_it()
     ],
 )
 async def test_a_name_with_a_tag_or_an_unknown_prefix_is_a_bare_name(name: str) -> None:
-    target = await resolve_model(several(), name)
+    target = await resolve_model(make_registry(), name)
 
     assert (target.provider, target.model) == ("groq", name)
 
@@ -140,7 +141,7 @@ async def test_a_models_name_may_resemble_a_service(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["mistral:own", "openai:mine"])
 async def test_a_configured_model_may_have_any_prefix(name: str) -> None:
-    assert await explain_model_fault(several(), name) is None
+    assert await explain_model_fault(make_registry(), name) is None
 
 
 async def test_a_listed_model_may_have_any_prefix() -> None:

@@ -13,7 +13,7 @@ from jumpseat.providers import Registry, ensure_default_provider, list_all_model
 from tests.unit.scripted import ScriptedAdapter, registry_of
 
 
-def two(**top_level: Any) -> Registry:
+def make_registry(**top_level: Any) -> Registry:
     """Return a registry with the providers `a` and `b`, each with its own default model."""
     return registry_of(
         ScriptedAdapter(name="a", models=["one", "both", "qwen3:4b"], default_model="one"),
@@ -62,7 +62,7 @@ async def test_the_default_is_the_configured_else_the_only_one_else_the_built_in
 @pytest.mark.requirement("4:default-provider", "6:config")
 async def test_a_default_that_does_not_exist_is_an_error_with_the_existing_ones() -> None:
     with pytest.raises(ConfigError, match=r"'c'.*copilot, local, a, b"):
-        await ensure_default_provider(two(default_provider="c"))
+        await ensure_default_provider(make_registry(default_provider="c"))
 
 
 @pytest.mark.requirement("4:provider-prefix")
@@ -79,7 +79,7 @@ async def test_a_default_that_does_not_exist_is_an_error_with_the_existing_ones(
     ],
 )
 async def test_only_a_configured_providers_id_is_a_prefix(name: str, expected: str) -> None:
-    assert await resolve(two(default_provider="a"), name) == expected
+    assert await resolve(make_registry(default_provider="a"), name) == expected
 
 
 @pytest.mark.requirement("4:bare-name")
@@ -89,12 +89,12 @@ async def test_only_a_configured_providers_id_is_a_prefix(name: str, expected: s
 async def test_a_bare_name_goes_to_the_default_else_the_only_provider_that_lists_it(
     name: str, expected: str
 ) -> None:
-    assert await resolve(await list_all(two(default_provider="a")), name) == expected
+    assert await resolve(await list_all(make_registry(default_provider="a")), name) == expected
 
 
 @pytest.mark.requirement("4:bare-name")
 async def test_a_default_without_a_fetched_list_gets_every_bare_name() -> None:
-    registry = two(default_provider="a")
+    registry = make_registry(default_provider="a")
     await registry.list_models("b")
 
     assert await resolve(registry, "two") == "a/two"
@@ -113,7 +113,7 @@ async def test_a_name_that_several_others_list_is_an_error_that_names_them() -> 
 
 
 async def test_without_a_default_a_bare_name_goes_to_the_only_provider_that_lists_it() -> None:
-    assert await resolve(await list_all(two()), "two") == "b/two"
+    assert await resolve(await list_all(make_registry()), "two") == "b/two"
 
 
 @pytest.mark.requirement("4:default-model")
@@ -163,7 +163,7 @@ async def test_the_error_for_a_missing_default_provider_has_a_hint(
 
 
 async def test_a_resolved_model_includes_its_facts() -> None:
-    registry = two(default_provider="a")
+    registry = make_registry(default_provider="a")
     assert (await resolve_model(registry, "a:one")).info is None
 
     await list_all(registry)

@@ -149,7 +149,7 @@ async def test_a_broken_plug_in_is_listed_with_its_message_beside_the_others(
     await registry.aclose()
 
 
-# -- its own keys and settings
+# -- keys and settings that a plug-in declares
 
 OPTIONS = (
     GOOD

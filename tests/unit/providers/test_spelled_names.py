@@ -14,7 +14,8 @@ COPILOT = ("claude-opus-4.6", "claude-sonnet-4.5", "gpt-4o", "gpt-4o-2024-05-13"
 CLAUDE = ("claude-opus-4-6", "claude-sonnet-4-5-20250929", "x-2024-01-01", "x-2025-01-01")
 
 
-def two() -> ScriptedRegistry:
+def make_registry() -> ScriptedRegistry:
+    """Return a registry with the providers `dots`, which is the default, and `dashes`."""
     return registry_of(
         ScriptedAdapter(name="dots", models=COPILOT, default_model="gpt-4o"),
         ScriptedAdapter(name="dashes", models=CLAUDE, default_model="claude-opus-4-6"),
@@ -23,7 +24,7 @@ def two() -> ScriptedRegistry:
 
 
 async def list_all() -> Registry:
-    registry = two()
+    registry = make_registry()
     await list_all_models(registry, registry.ids)
     return registry
 
@@ -73,7 +74,7 @@ async def test_an_exact_name_takes_precedence_over_another_spelling() -> None:
 
 
 async def test_resolving_a_name_does_not_fetch_a_list() -> None:
-    registry = two()
+    registry = make_registry()
     target = await resolve_model(registry, "dots:claude-opus-4-6")
 
     assert target.model == "claude-opus-4-6"

@@ -75,12 +75,12 @@ def test_a_result_has_the_contracts_keys() -> None:
 
 @pytest.mark.requirement("2:result")
 def test_an_empty_result_has_empty_arrays_and_no_stop_reason() -> None:
-    nothing = {"code": "a", "message": "b"}
-    warned = Response(provider="p", model="m", usage=Usage(1, 2), warnings=[WarningEvent(**nothing)])
+    warning = {"code": "a", "message": "b"}
+    warned = Response(provider="p", model="m", usage=Usage(1, 2), warnings=[WarningEvent(**warning)])
     assert result_to_wire(warned, "t") == {
         **result_to_wire(replace(warned, usage=None, warnings=()), "t"),
         "usage": USAGE,
-        "warnings": [nothing],
+        "warnings": [warning],
     }
     assert result_to_wire(Response(provider="p", model="m"), "t") == {
         "turnId": "t",

@@ -34,8 +34,8 @@ async def client() -> Client:
     return connected
 
 
-def receive_most(client: Client, message: Any) -> bytes:
-    """Let the client receive a message without its last bytes, and return these bytes."""
+def send_most(client: Client, message: Any) -> bytes:
+    """Send a message without its last bytes, and return these bytes."""
     frame = encode_frame(write_json(message))
     client.connection.receive(frame[:-10])
     return frame[-10:]
@@ -44,7 +44,7 @@ def receive_most(client: Client, message: Any) -> bytes:
 @pytest.mark.requirement("1:order")
 @pytest.mark.parametrize("together", [True, False], ids=["in one piece", "in two pieces"])
 async def test_a_cancel_directly_after_a_long_request_cancels_it(client: Client, together: bool) -> None:
-    end = receive_most(client, request(1, "for_ever", LONG))
+    end = send_most(client, request(1, "for_ever", LONG))
     cancel = encode_frame(write_json(CANCEL))
     for piece in [end + cancel] if together else [end, cancel]:
         client.connection.receive(piece)
@@ -56,7 +56,7 @@ async def test_a_cancel_directly_after_a_long_request_cancels_it(client: Client,
 
 
 async def test_several_long_messages_are_answered_in_order(client: Client) -> None:
-    ends = receive_most(client, request(1, "echo", LONG))
+    ends = send_most(client, request(1, "echo", LONG))
     for number in (2, 3):
         ends += encode_frame(write_json(request(number, "echo", LONG)))
     client.connection.receive(ends[:50])
@@ -69,7 +69,7 @@ async def test_several_long_messages_are_answered_in_order(client: Client) -> No
 
 async def test_a_long_message_with_wrong_params_is_refused(client: Client) -> None:
     params = {"messages": [user("x" * 200_000), {"role": "nobody"}]}
-    client.connection.receive(receive_most(client, request(1, "chat/start", params)))
+    client.connection.receive(send_most(client, request(1, "chat/start", params)))
 
     [answer] = await client.wait_for_answers(1)
     assert [each["path"] for each in answer["error"]["data"]["errors"]] == [
@@ -79,7 +79,7 @@ async def test_a_long_message_with_wrong_params_is_refused(client: Client) -> No
 
 
 async def test_a_long_message_has_no_effect_after_its_connection_closes(client: Client) -> None:
-    client.connection.receive(receive_most(client, request(1, "echo", LONG)))
+    client.connection.receive(send_most(client, request(1, "echo", LONG)))
     await client.connection.close()
     await asyncio.sleep(0)
     assert client.writer.messages == []

@@ -22,7 +22,10 @@ pytestmark = pytest.mark.requirement("1:order")
 
 
 class GatedConnection:
-    """A connection whose changes end when the test opens their gates; `log` lists the effects in order."""
+    """A connection whose changes end, and whose turns begin, when the test opens their gates.
+
+    `log` lists the effects in order.
+    """
 
     def __init__(self) -> None:
         self.writer = RecordingWriter()
@@ -157,7 +160,8 @@ async def test_a_change_waits_for_the_turns_before_it_to_begin_but_not_to_end(ga
 async def test_a_change_waits_for_earlier_turns_that_wait_for_a_slot_to_begin(
     gated: GatedConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # The turns of this test never begin. The change does not wait for turns that occupy a slot for beginning.
+    # The turns of this test never begin. Because `CHANGE_WAIT_SECONDS` is 0, the change does not wait for the
+    # turns that have a slot, but it still waits until every earlier turn has got one.
     monkeypatch.setattr(session_module, "CHANGE_WAIT_SECONDS", 0)
     monkeypatch.setattr(session_module, "BEGIN_SLOT_SECONDS", 60)
     turns = list(range(1, MAX_BEGINNING_TURNS + 2))

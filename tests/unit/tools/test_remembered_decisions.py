@@ -190,7 +190,7 @@ def read_all(directory: Path, pattern: str) -> list[str]:
     return [each.read_text("utf-8") for each in directory.glob(pattern)]
 
 
-async def test_broken_decisions_are_set_aside_and_ask_again(home: Path) -> None:
+async def test_a_broken_file_of_decisions_is_set_aside_and_the_user_is_asked_again(home: Path) -> None:
     host = make_host(ScriptedServer())
     await run(await open_turn(host), Recorder(host, Decision(True, "always")))
     (file,) = write_to_all(home, "tools.json", "{broken")

@@ -24,7 +24,7 @@ VERSION = 7
 
 
 class Editor(Workspace):
-    """An editor with unsaved files, which it finds by the URI of the path that it opened."""
+    """An editor with unsaved files. It finds a file only by the URI of the path under which it is open."""
 
     can_replace_text = True
 

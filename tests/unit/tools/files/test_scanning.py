@@ -51,7 +51,7 @@ async def test_a_list_has_the_entries_that_git_does_not_ignore(project: Project)
     assert project.questions == []
 
 
-async def test_the_names_of_a_list_can_be_read(tmp_path: Path, home: Path) -> None:
+async def test_the_tool_read_accepts_the_names_in_a_list(tmp_path: Path, home: Path) -> None:
     second = tmp_path / "second"
     second.mkdir()
     (second / "sub").mkdir()

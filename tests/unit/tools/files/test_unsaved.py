@@ -1,4 +1,4 @@
-"""Unsaved text in the editor takes precedence over the file, which is not written meanwhile."""
+"""While the editor has unsaved text, the tools read and change that text, and do not write the file."""
 
 from __future__ import annotations
 

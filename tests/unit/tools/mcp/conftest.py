@@ -17,7 +17,7 @@ from tests.unit.tools.mcp.sign_ins import Connect, table
 
 @pytest.fixture
 async def connect(home: Path, record: Record) -> AsyncIterator[Callable[..., Client]]:
-    """Yield a function that creates clients of one shared daemon, whose values outlive each client.
+    """Yield a function that creates clients of one daemon, whose shared values outlive each client.
 
     The clients and the daemon are closed before `record` checks that all servers have ended.
     """

@@ -123,7 +123,9 @@ async def test_a_server_outlives_its_client_for_the_next_one(connect: Connect, r
 
 
 @pytest.mark.requirement("12:mcp-processes")
-async def test_a_server_ends_with_the_daemon_even_if_it_is_deaf(connect: Connect, record: Record) -> None:
+async def test_a_server_ends_with_the_daemon_even_if_it_ignores_sigterm(
+    connect: Connect, record: Record
+) -> None:
     client = connect(make_config(record, "--deaf"), shared=Shared())
     await client.call("fake__echo")
     assert len(record.pids("child")) == 1
@@ -265,7 +267,7 @@ async def test_a_turn_that_is_cancelled_leaves_the_start_to_the_next_one(
 
 
 @pytest.mark.requirement("12:mcp-reload")
-async def test_a_changed_definition_ends_the_old_server_after_its_calls(
+async def test_a_server_with_a_changed_definition_ends_after_the_turns_that_use_it(
     connect: Connect, record: Record
 ) -> None:
     client = connect(make_config(record))
@@ -363,7 +365,7 @@ async def test_a_relative_program_is_found_next_to_the_configuration_file(
     assert not (await client.call("fake__echo")).is_error
 
 
-async def test_the_missing_package_is_named(
+async def test_the_warning_about_the_missing_mcp_package_has_its_install_command(
     connect: Connect, record: Record, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(name: str) -> None:

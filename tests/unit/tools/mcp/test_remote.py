@@ -94,9 +94,7 @@ async def test_a_host_that_cannot_be_reached_is_reported_and_tried_again(
     assert not (await client.call("fake__echo")).is_error
 
 
-async def test_a_server_that_dies_during_a_call_fails_only_that_call(
-    connect: Connect, endpoint: McpEndpoint
-) -> None:
+async def test_a_broken_answer_fails_only_its_own_call(connect: Connect, endpoint: McpEndpoint) -> None:
     client = connect(make_config(endpoint))
     gate = Gate()
     endpoint.on_call = lambda name, arguments, request: (

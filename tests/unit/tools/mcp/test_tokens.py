@@ -82,7 +82,7 @@ async def test_a_token_that_was_revoked_during_a_turn_is_refreshed(
 
 
 @pytest.mark.parametrize("has_refresh_tokens", [True, False])
-async def test_a_turn_never_asks_the_user(
+async def test_a_turn_never_asks_the_user_to_sign_in(
     client: Client, authorization: AuthorizationServer, has_refresh_tokens: bool
 ) -> None:
     authorization.has_refresh_tokens = has_refresh_tokens

@@ -197,7 +197,7 @@ async def test_only_the_present_definition_can_be_trusted(
     assert not await try_to_use(client)
 
 
-async def test_a_broken_file_trusts_nothing(
+async def test_no_server_is_trusted_if_the_file_of_trusted_servers_is_broken(
     connect: Connect, record: Record, folder: Path, home: Path
 ) -> None:
     await trust(connect("", overlay=overlay(record), folder=folder))
