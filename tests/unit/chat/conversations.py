@@ -47,10 +47,10 @@ texts = st.one_of(
     st.lists(st.sampled_from(PIECES), max_size=8).map("\n".join),
     st.text(CHARACTERS, max_size=40),
 )
-words = st.one_of(st.text(CHARACTERS, min_size=1, max_size=12), texts.filter(bool))
-maybe_words = st.none() | texts
-origins = st.none() | st.builds(Origin, st.text("abz-_1", min_size=1, max_size=5), words)
-places = st.builds(Position, st.integers(0, 10**6), st.integers(0, 10**6))
+nonempty_texts = st.one_of(st.text(CHARACTERS, min_size=1, max_size=12), texts.filter(bool))
+maybe_texts = st.none() | texts
+origins = st.none() | st.builds(Origin, st.text("abz-_1", min_size=1, max_size=5), nonempty_texts)
+positions = st.builds(Position, st.integers(0, 10**6), st.integers(0, 10**6))
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | texts,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
@@ -74,26 +74,34 @@ def result_with_media(
     return ToolResultBlock(id_, (*([TextBlock(text)] if text else []), *files), is_error)
 
 
-media = st.builds(ImageBlock, words, maybe_words) | st.builds(DocumentBlock, words, maybe_words, maybe_words)
+media = st.builds(ImageBlock, nonempty_texts, maybe_texts) | st.builds(
+    DocumentBlock, nonempty_texts, maybe_texts, maybe_texts
+)
 blocks = st.one_of(
     st.builds(TextBlock, texts),
     st.builds(ThinkingBlock, texts),
-    st.builds(make_call, words, words, argument_objects, st.sampled_from([{}, {"indent": 2}])),
-    st.builds(lambda id_, raw, why: ToolUseBlock(id_, "t", None, f"{{{raw}", why), words, texts, texts),
-    st.builds(ToolUseBlock, words, words, st.just({}), st.just("")),
-    st.builds(ToolResultBlock, words, texts, st.booleans()),
-    st.builds(result_with_media, words, texts, st.lists(media, min_size=1, max_size=3), st.booleans()),
+    st.builds(
+        make_call, nonempty_texts, nonempty_texts, argument_objects, st.sampled_from([{}, {"indent": 2}])
+    ),
+    st.builds(
+        lambda id_, raw, why: ToolUseBlock(id_, "t", None, f"{{{raw}", why), nonempty_texts, texts, texts
+    ),
+    st.builds(ToolUseBlock, nonempty_texts, nonempty_texts, st.just({}), st.just("")),
+    st.builds(ToolResultBlock, nonempty_texts, texts, st.booleans()),
+    st.builds(
+        result_with_media, nonempty_texts, texts, st.lists(media, min_size=1, max_size=3), st.booleans()
+    ),
     st.builds(
         ContextBlock,
         texts,
-        maybe_words,
-        maybe_words,
-        st.none() | st.builds(Range, places, places),
-        maybe_words,
+        maybe_texts,
+        maybe_texts,
+        st.none() | st.builds(Range, positions, positions),
+        maybe_texts,
     ),
     media,
     st.builds(RedactedThinkingBlock, texts, origin=origins),
-    st.builds(OtherBlock, words, maybe_words, origin=origins),
+    st.builds(OtherBlock, nonempty_texts, maybe_texts, origin=origins),
 )
 messages = st.builds(Message, st.sampled_from(["user", "assistant"]), st.lists(blocks, max_size=5).map(tuple))
 conversations = st.lists(messages, max_size=5)

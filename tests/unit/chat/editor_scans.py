@@ -9,7 +9,7 @@ VIM_WHITE = " \t\n\v\f\r"
 
 def settings_in(text: str) -> list[str]:
     """Return the lines in which an editor would find settings."""
-    return [line for line in text.split("\n") if _vim_finds(line) or "local variables:" in _lower(line)]
+    return [line for line in text.split("\n") if _has_modeline(line) or "local variables:" in _lower(line)]
 
 
 def org_structure_in(text: str) -> list[str]:
@@ -30,11 +30,12 @@ def _lower(text: str) -> str:
     return "".join(each.lower() if each.isascii() else each for each in text)
 
 
-def _vim_finds(line: str) -> bool:
+def _has_modeline(line: str) -> bool:
     return any(_is_modeline(word, is_first) for word, is_first in _after_white(line))
 
 
 def _after_white(line: str) -> Iterator[tuple[str, bool]]:
+    """Yield the line, and its rest after each white space, each with whether it is the whole line."""
     for start in range(len(line)):
         if start == 0 or line[start - 1] in VIM_WHITE:
             yield line[start:], start == 0

@@ -33,8 +33,8 @@ from jumpseat.chat import (
 )
 
 CALL = ToolUseBlock("c1", "grep", {"q": 1}, '{"q":1}')
-UNREADABLE = ToolUseBlock("c1", "grep", None, '{"q":', "cut off")
-OPAQUE = ThinkingBlock("hm", opaque="o")
+UNREADABLE_CALL = ToolUseBlock("c1", "grep", None, '{"q":', "cut off")
+OPAQUE_THINKING = ThinkingBlock("hm", opaque="o")
 
 
 def fold_events(*events: StreamEvent) -> Fold:
@@ -127,12 +127,16 @@ def test_the_last_usage_event_replaces_earlier_ones() -> None:
             id="signed thinking stays",
         ),
         pytest.param(
-            [ThinkingDoneEvent(0, OPAQUE), ToolUseDoneEvent(1, CALL)],
-            [OPAQUE, CALL],
+            [ThinkingDoneEvent(0, OPAQUE_THINKING), ToolUseDoneEvent(1, CALL)],
+            [OPAQUE_THINKING, CALL],
             id="opaque thinking stays with its call",
         ),
         pytest.param(
-            [ThinkingDoneEvent(0, OPAQUE), ToolUseDoneEvent(1, UNREADABLE), TextDoneEvent(2, TextBlock("a"))],
+            [
+                ThinkingDoneEvent(0, OPAQUE_THINKING),
+                ToolUseDoneEvent(1, UNREADABLE_CALL),
+                TextDoneEvent(2, TextBlock("a")),
+            ],
             [TextBlock("a")],
             id="opaque thinking without a call is dropped",
         ),
@@ -142,7 +146,7 @@ def test_the_last_usage_event_replaces_earlier_ones() -> None:
             id="an unfinished call is dropped",
         ),
         pytest.param(
-            [ToolUseDoneEvent(0, UNREADABLE)],
+            [ToolUseDoneEvent(0, UNREADABLE_CALL)],
             [],
             id="an unreadable call is dropped",
         ),

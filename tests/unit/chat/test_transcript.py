@@ -25,6 +25,8 @@ from tests.unit.pages import PROTOCOL, fences
 VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "transcripts.json").read_text("utf-8"))
 ROLES = (RoleNames(), RoleNames("Ich", "KI (v2.*)"), RoleNames("Me", "Me too"))
 BIG = 1_000_000
+"""The approximate length of a long text, in characters."""
+
 SLOWEST = 10.0
 """The limit in CPU seconds for 1 MB, which takes half a second. Quadratic time would be many minutes."""
 

@@ -35,18 +35,17 @@ from jumpseat.chat import (
 from jumpseat.chat.transcript import (
     MARKDOWN,
     ORG,
-    SYNTAXES,
     RoleNames,
     Syntax,
     TranscriptStream,
     parse,
     render,
 )
+from tests.unit.chat.conversations import in_both_formats
 from tests.unit.chat.editor_scans import org_structure_in, settings_in
 
 ROLES = RoleNames("Me", "Me too")
 QUESTION = "## Me\n\nWhy?\n\n## Me too\n\n"
-in_both_formats = pytest.mark.parametrize("syntax", SYNTAXES.values(), ids=SYNTAXES)
 SLOWEST = 5.0
 """The limit in CPU seconds for 1 MB in small deltas, which takes 0.5 s. Quadratic time would be minutes."""
 

@@ -52,7 +52,8 @@ class Dialect:
         return fold.response()
 
 
-def _only(module: ModuleType, suffix: str) -> Any:
+def _find_only(module: ModuleType, suffix: str) -> Any:
+    """Return the module's only value whose name ends with this suffix."""
     (found,) = [value for name, value in vars(module).items() if name.endswith(suffix)]
     return found
 
@@ -60,14 +61,14 @@ def _only(module: ModuleType, suffix: str) -> Any:
 def _dialect(name: str) -> Dialect:
     """Return the dialect of a package, which must export `encode`, a `…Decoder` and a `…Facts`."""
     package = import_module(f"{dialects.__name__}.{name}")
-    facts = _only(package, "Facts")
+    facts = _find_only(package, "Facts")
     answers = import_module(f"{all_answers.__name__}.{name}")
     (script,) = [
         value
         for value in vars(answers).values()
         if isinstance(value, type) and issubclass(value, Script) and value.__module__ == answers.__name__
     ]
-    decoder = _only(package, "Decoder")
+    decoder = _find_only(package, "Decoder")
 
     def encode(request: ChatRequest, **known: Any) -> dict[str, Any]:
         body: dict[str, Any] = package.encode(request, facts(provider="acme", **known))

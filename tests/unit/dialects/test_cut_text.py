@@ -34,7 +34,8 @@ CASES = {
 }
 
 
-def deltas_of(events, kind):
+def join_deltas(events, kind):
+    """Return the text of all deltas of a kind, after checking that none has a lone surrogate."""
     field = "argument_delta" if kind is ToolUseDeltaEvent else "text"
     pieces = [getattr(event, field) for event in events if isinstance(event, kind)]
     for piece in pieces:
@@ -48,8 +49,8 @@ def test_text_and_thinking_are_joined(dialect, name):
     pieces, whole = CASES[name]
     said = Answer(pieces, thinking=pieces)
     events = dialect.events(said, streamed=True)
-    assert deltas_of(events, TextDeltaEvent) == whole
-    assert deltas_of(events, ThinkingDeltaEvent) == whole
+    assert join_deltas(events, TextDeltaEvent) == whole
+    assert join_deltas(events, ThinkingDeltaEvent) == whole
     got = dialect.read(said, streamed=True)
     assert [getattr(block, block.type) for block in got.content] == [whole, whole]
 
@@ -67,7 +68,7 @@ def test_arguments_are_joined(name):
     assert [call.arguments for call in got.tool_calls] == [{"a": HAND}, {"a": "b"}]
     assert got.tool_calls[0].raw == f'{{"a":"{HAND}"}}'
     assert got.text == "a\ufffd"
-    assert deltas_of(dialect.events(said, streamed=True), ToolUseDeltaEvent).count(HAND) == 1
+    assert join_deltas(dialect.events(said, streamed=True), ToolUseDeltaEvent).count(HAND) == 1
 
 
 @pytest.mark.parametrize("tag", ["<think>", ""])

@@ -120,6 +120,7 @@ async def test_a_limit_of_the_snapshot_warns_and_never_refuses() -> None:
 
 
 async def run(memory: TokenMemory, *messages: Message) -> list[str]:
+    """Run a turn, and return the codes of its warnings."""
     registry = registry_of(
         ScriptedAdapter([*script_text("Hi"), DONE]),
         tables={"fake": {"models": [{"id": "m", "max_prompt_tokens": LIMIT}]}},

@@ -1,4 +1,4 @@
-"""The memory of recent answers restores the blocks that a client dropped, and only to the same answer."""
+"""The memory of recent answers restores blocks that clients dropped, but only in the answer that had them."""
 
 from __future__ import annotations
 

@@ -29,6 +29,8 @@ from tests.unit.scripted import DONE, RecordingSink, ScriptedAdapter, Step, ask,
 
 HERE = Origin("fake", "m")
 NO_MODEL = Origin("fake", "")
+"""The origin of a refused block. No model has it, so the block is not sent."""
+
 SIGNED = ThinkingBlock("Hm.", "stale", origin=HERE)
 
 

@@ -23,6 +23,7 @@ def client_of(network: Network, **table: Any) -> HttpClient:
 
 
 async def ask(client: HttpClient, url: str = f"https://{HOST}/v1", timeout: float = 5.0) -> Any:
+    """Send a request with a credential, close the client, and return the answer."""
     call = HttpCall("GET", url, {"authorization": CREDENTIAL}, timeout=timeout)
     try:
         return await get_json(client, call, provider="acme")
@@ -33,6 +34,7 @@ async def ask(client: HttpClient, url: str = f"https://{HOST}/v1", timeout: floa
 async def fetch_failure(
     client: HttpClient, url: str = f"https://{HOST}/v1", timeout: float = 5.0
 ) -> ChatError:
+    """Return the error of a request with a credential, after checking that it does not show a secret."""
     with pytest.raises(ChatError) as caught:
         await ask(client, url, timeout)
     shown = f"{caught.value.message} {caught.value.hint}"

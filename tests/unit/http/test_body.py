@@ -10,8 +10,8 @@ from jumpseat.http import HttpCall, HttpClient, body, stream_events
 from jumpseat.testing.upstream import FakeUpstream, Gate, Reply
 from tests.unit.http.echo import EchoDecoder, wait_for_tails
 
-WAIT = 60
-"""A number of seconds that exceeds the wait in `wait_for_tails`."""
+WAIT_SECONDS = 60
+"""This exceeds the wait in `wait_for_tails`."""
 
 ANSWER = b"data: a\n\ndata: end\n\n"
 
@@ -33,7 +33,7 @@ async def take(http, upstream, until=DoneEvent):
     """Read events up to the first of this class, then stop, like a turn."""
     call = HttpCall("POST", upstream.origin, body={})
     async with (
-        asyncio.timeout(WAIT),
+        asyncio.timeout(WAIT_SECONDS),
         aclosing(stream_events(http, call, EchoDecoder(), provider="acme")) as events,
     ):
         async for event in events:
@@ -75,7 +75,7 @@ async def test_an_endless_tail_is_abandoned_in_time(http, upstream, monkeypatch)
 
 
 async def test_a_tail_that_is_too_long_is_not_read_to_its_end(http, upstream, monkeypatch):
-    monkeypatch.setattr(body, "DRAIN_SECONDS", WAIT)
+    monkeypatch.setattr(body, "DRAIN_SECONDS", WAIT_SECONDS)
     monkeypatch.setattr(body, "DRAIN_BYTES", 1000)
     upstream.script(Reply.events([ANSWER, *[b": on and on\n\n"] * 1000]).stall_after())
     await take(http, upstream)

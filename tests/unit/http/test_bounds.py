@@ -17,7 +17,7 @@ from tests.unit.http.echo import EchoDecoder
 
 pytestmark = pytest.mark.slow
 
-WAIT = 30
+WAIT_SECONDS = 30
 MIB = 1 << 20
 
 
@@ -59,7 +59,7 @@ async def read(http, upstream, reply, decoder=None):
     call = HttpCall("POST", upstream.origin, body={})
     text, error = "", None
     try:
-        async with asyncio.timeout(WAIT):
+        async with asyncio.timeout(WAIT_SECONDS):
             async for event in stream_events(http, call, decoder or EchoDecoder(), provider="acme"):
                 text += event.text if isinstance(event, TextDeltaEvent) else ""
     except ChatError as failure:
@@ -79,7 +79,7 @@ async def test_a_small_answer_that_decompresses_to_a_huge_one_ends_at_the_bound(
 async def test_a_cancel_ends_a_huge_answer_in_the_middle(http, upstream, turn_count):
     upstream.script(make_packed_reply(b"data: a\n\n" + b": ping\n\n" * (4 * MIB)))
     events = stream_events(http, HttpCall("POST", upstream.origin, body={}), EchoDecoder(), provider="acme")
-    async with asyncio.timeout(WAIT), contextlib.aclosing(events):
+    async with asyncio.timeout(WAIT_SECONDS), contextlib.aclosing(events):
         while not isinstance(await anext(events), TextDeltaEvent):
             pass
         before = turn_count[0]

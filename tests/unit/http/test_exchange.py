@@ -29,7 +29,7 @@ from jumpseat.http import answer as answer_module
 from jumpseat.testing.upstream import FakeUpstream, Gate, Reply
 from tests.unit.http.echo import EchoDecoder
 
-WAIT = 30
+WAIT_SECONDS = 30
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ async def read_text(http, upstream, reply, **call):
     upstream.script(reply)
     events, error = [], None
     try:
-        async with asyncio.timeout(WAIT):
+        async with asyncio.timeout(WAIT_SECONDS):
             call = HttpCall("POST", upstream.origin, **{"body": {}, **call})
             async for event in stream_events(http, call, EchoDecoder(), provider="acme"):
                 events.append(event)  # noqa: PERF401 - the events before a failure must not be lost
@@ -168,7 +168,7 @@ async def test_something_that_is_not_http_is_a_connection_error(http):
         port = server.sockets[0].getsockname()[1]
         call = HttpCall("GET", f"http://127.0.0.1:{port}/")
         with pytest.raises(ConnectionError, match=f"127.0.0.1:{port}"):
-            await asyncio.wait_for(get_json(http, call, provider="acme"), WAIT)
+            await asyncio.wait_for(get_json(http, call, provider="acme"), WAIT_SECONDS)
 
 
 async def test_invalid_json_is_a_protocol_error(http, upstream):
@@ -211,7 +211,7 @@ async def test_a_request_beyond_the_limit_warns_and_waits_for_another_to_end(htt
     def ask():
         return stream_events(http, HttpCall("POST", upstream.origin, body={}), EchoDecoder(), provider="acme")
 
-    async with asyncio.timeout(WAIT):
+    async with asyncio.timeout(WAIT_SECONDS):
         first, second = ask(), ask()
         assert not isinstance(await anext(first), WarningEvent)
         warning = await anext(second)
@@ -251,7 +251,7 @@ async def test_headers_that_arrive_byte_by_byte_do_not_outlast_the_timeout(http)
         call = HttpCall("GET", f"http://127.0.0.1:{port}/", timeout=0.3)
         sentence = rf"acme \(127.0.0.1:{port}\) did not start an answer within 0.3 s"
         with pytest.raises(ConnectionError, match=sentence):
-            await asyncio.wait_for(get_json(http, call, provider="acme"), WAIT)
+            await asyncio.wait_for(get_json(http, call, provider="acme"), WAIT_SECONDS)
     assert sent < 100
 
 
@@ -262,7 +262,7 @@ async def test_silence_before_an_answer_is_reported_as_such(http, upstream):
     call = HttpCall("GET", upstream.origin, timeout=0.1)
     for _ in range(2):
         with pytest.raises(ConnectionError, match=r"sent nothing for 0\.1 s"):
-            await asyncio.wait_for(get_json(http, call, provider="acme"), WAIT)
+            await asyncio.wait_for(get_json(http, call, provider="acme"), WAIT_SECONDS)
 
 
 @pytest.mark.requirement("7:timeouts")
@@ -273,7 +273,7 @@ async def test_silence_is_reported_as_such_if_the_event_loop_was_busy_at_the_tim
     await upstream.wait_for_request()
     time.sleep(0.5)  # noqa: ASYNC251 - the event loop must be blocked
     with pytest.raises(ConnectionError, match=r"sent nothing for 0\.2 s"):
-        await asyncio.wait_for(asking, WAIT)
+        await asyncio.wait_for(asking, WAIT_SECONDS)
 
 
 async def test_a_body_may_take_longer_than_the_timeout_if_bytes_arrive(http, upstream):
@@ -283,7 +283,7 @@ async def test_a_body_may_take_longer_than_the_timeout_if_bytes_arrive(http, ups
     call = HttpCall("POST", upstream.origin, body={}, timeout=0.4)
     events = stream_events(http, call, EchoDecoder(), provider="acme")
     seen = 0
-    async with asyncio.timeout(WAIT):
+    async with asyncio.timeout(WAIT_SECONDS):
         async for event in events:
             if isinstance(event, TextDeltaEvent):
                 asyncio.get_running_loop().call_later(0.2, gates[seen].open)

@@ -122,6 +122,7 @@ def test_a_stack_trace_is_never_shown(stack, as_json):
     body = json.dumps({"error": {"message": reported}}) if as_json else reported
     message = error_from_response(500, {}, body.encode(), provider="acme", url=URL).message
     assert message.startswith("acme failed (HTTP 500): It broke.")
+    # `anary` is a part of `canary` and of `Canary`.
     for part in ("anary", "Traceback", "/srv", "line 3", "goroutine"):
         assert part not in message
 

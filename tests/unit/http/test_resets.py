@@ -22,7 +22,7 @@ from jumpseat.testing.upstream import FakeUpstream, Reply
 pytestmark = pytest.mark.slow
 
 TEXT = "Héj!"
-WAIT = 30
+WAIT_SECONDS = 30
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ ANSWERS = {
 async def test_a_reset_after_any_byte_gives_one_end_and_a_prefix_of_the_text(name):
     answer = ANSWERS[name]
     http = HttpClient()
-    async with asyncio.timeout(WAIT), FakeUpstream() as upstream:
+    async with asyncio.timeout(WAIT_SECONDS), FakeUpstream() as upstream:
         reply = Reply.raw(answer.body, content_type=answer.content_type)
 
         async def collect():

@@ -233,6 +233,7 @@ async def test_threads_that_block_for_one_client_leave_threads_for_others(
 ) -> None:
     assert await visit().ask({"op": "status"})  # The hub runs.
     released = threading.Event()
+    # These are more threads than asyncio's own executor has, which are at most 32.
     blocked = [asyncio.ensure_future(asyncio.to_thread(released.wait, WAIT_SECONDS)) for _ in range(60)]
     await asyncio.sleep(0)  # Let the blocking calls begin.
     try:

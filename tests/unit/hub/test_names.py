@@ -1,4 +1,4 @@
-"""The daemon's files in the state directory, and the pointer."""
+"""The daemon's files in the state directory, among them the pointer, which names the daemon's socket."""
 
 from __future__ import annotations
 

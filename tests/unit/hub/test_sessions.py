@@ -17,7 +17,7 @@ OPTIONS = {"config_file": "own.toml", "log_level": "debug", "client_process_id":
 
 
 def client(**changed: Any) -> AttachedClient:
-    """Return the client that sent this hello."""
+    """Return the client that sent a hello with these changes."""
     message = {
         "pid": 5,
         "variables": {"A": "b"},

@@ -254,5 +254,5 @@ async def test_an_adapter_that_fails_to_close_does_not_prevent_the_close_of_othe
     with caplog.at_level(logging.ERROR):
         await registry.aclose()
 
-    assert len(adapters[0].closed) == 2
+    assert len(adapters[0].closed) == 2  # Both adapters append to the list of their class.
     assert caplog.text.count("a provider failed to close") == 2

@@ -221,7 +221,7 @@ def test_the_settings_schema_merges_the_users_rows_in_order() -> None:
     assert list(make_registry(b={"kind": "plug-in"}).settings_rows("b")) == []
 
 
-async def test_closing_closes_every_adapter() -> None:
+async def test_closing_the_registry_closes_the_connections_of_its_providers() -> None:
     async with FakeUpstream() as upstream:
         upstream.default(Reply.json({"data": []}))
         registry = make_registry(a={"kind": "openai", "base_url": upstream.base_url})

@@ -34,7 +34,7 @@ def return_object(session: Session, call: MethodCall[Any]) -> Any:
 
 
 class Client:
-    """An initialized connection without a process, which records the messages that are sent."""
+    """A connection without a process, which records the messages that the daemon sends."""
 
     def __init__(self, **handlers: Any) -> None:
         self.writer = RecordingWriter()

@@ -24,6 +24,7 @@ def raw(*events, named=True):
 
 
 def stream(*blocks, **more):
+    """Return the bytes of a streamed answer with these blocks."""
     return raw(*message_stream(*blocks, **more))
 
 
@@ -32,14 +33,17 @@ def start_event(**more):
 
 
 def words(text):
+    """Return a delta of text."""
     return {"type": "text_delta", "text": text}
 
 
 def json_piece(text):
+    """Return a delta of the arguments of a call."""
     return {"type": "input_json_delta", "partial_json": text}
 
 
 def block(index, start, *deltas):
+    """Return the events of a whole block."""
     return [
         event("content_block_start", index=index, content_block=start),
         *(event("content_block_delta", index=index, delta=delta) for delta in deltas),
@@ -48,6 +52,7 @@ def block(index, start, *deltas):
 
 
 def end_events(reason="end_turn", *, stop=True, usage=None, **delta):
+    """Return the events that end an answer, with or without `message_stop`."""
     events = [event("message_delta", delta={"stop_reason": reason, **delta}, usage=usage or {})]
     return [*events, event("message_stop")] if stop else events
 

@@ -18,8 +18,8 @@ from tests.unit.dialects.anthropic_messages.answers import (
 )
 
 WEB = {"type": "web_search_result_location", "url": "https://a.example/", "title": "A", "cited_text": "x"}
-PAGE = {"type": "char_location", "document_index": 0, "document_title": "Doc", "cited_text": "y"}
-PAGE |= {"start_char_index": 3, "end_char_index": 5}
+DOCUMENT = {"type": "char_location", "document_index": 0, "document_title": "Doc", "cited_text": "y"}
+DOCUMENT |= {"start_char_index": 3, "end_char_index": 5}
 PLACE = {"unit": "character", "start": 3, "end": 5, "document": 0}
 
 
@@ -31,7 +31,7 @@ def citations_in(data, form="text/event-stream"):
 
 @pytest.mark.requirement("messages:citations", "messages:replay-citations")
 def test_citations_belong_to_their_text_block():
-    cited = [{"type": "citations_delta", "citation": each} for each in (WEB, PAGE)]
+    cited = [{"type": "citations_delta", "citation": each} for each in (WEB, DOCUMENT)]
     data = raw(
         start_event(),
         *block(0, TEXT, words("No source. ")),
@@ -45,18 +45,18 @@ def test_citations_belong_to_their_text_block():
     got = answer(data)
     assert [each.text for each in got.content] == ["No source. ", "One."]
     assert got.content[0].opaque is None
-    assert json.loads(got.content[1].opaque) == {"citations": [WEB, PAGE]}
+    assert json.loads(got.content[1].opaque) == {"citations": [WEB, DOCUMENT]}
 
 
 @pytest.mark.requirement("messages:citations", "messages:replay-citations")
 def test_citations_in_a_blocks_start_are_emitted_with_its_first_text():
-    more = {"type": "citations_delta", "citation": PAGE}
+    more = {"type": "citations_delta", "citation": DOCUMENT}
     data = raw(start_event(), *block(0, {**TEXT, "citations": [WEB]}, words("One."), more), *end_events())
     events, _ = read([data])
     place = next(n for n, each in enumerate(events) if isinstance(each, TextStartEvent))
     assert [each.title for each in events[place:] if isinstance(each, CitationEvent)] == ["A", "Doc"]
     assert {each.block for each in citations_in(data)} == {0}
-    assert json.loads(answer(data).content[0].opaque) == {"citations": [WEB, PAGE]}
+    assert json.loads(answer(data).content[0].opaque) == {"citations": [WEB, DOCUMENT]}
 
 
 @pytest.mark.requirement("messages:citations", "messages:replay-citations")
@@ -64,8 +64,8 @@ def test_citations_in_a_blocks_start_are_emitted_with_its_first_text():
 def test_citations_of_a_whole_answer_belong_to_their_blocks(none):
     content = [
         {"type": "text", "text": "No source. ", **none},
-        {"type": "text", "text": "One.", "citations": [WEB, PAGE]},
-        {"type": "text", "text": "Two.", "citations": [PAGE]},
+        {"type": "text", "text": "One.", "citations": [WEB, DOCUMENT]},
+        {"type": "text", "text": "Two.", "citations": [DOCUMENT]},
     ]
     data = json.dumps(message(content, "end_turn")).encode()
     assert citations_in(data, "application/json") == [
@@ -75,7 +75,7 @@ def test_citations_of_a_whole_answer_belong_to_their_blocks(none):
     ]
     got = answer(data, "application/json")
     kept = [each.opaque and json.loads(each.opaque) for each in got.content]
-    assert kept == [None, {"citations": [WEB, PAGE]}, {"citations": [PAGE]}]
+    assert kept == [None, {"citations": [WEB, DOCUMENT]}, {"citations": [DOCUMENT]}]
 
 
 @pytest.mark.requirement("messages:citations")

@@ -10,10 +10,12 @@ DONE = "data: [DONE]\n\n"
 
 
 def stream(*chunks, done=True):
+    """Return the bytes of a stream of these chunks, with or without the end mark."""
     return ("".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks) + (DONE if done else "")).encode()
 
 
 def chunk(delta=None, finish=None, **extra):
+    """Return a chunk, which has no choice unless it has a delta or a finish reason."""
     choices = (
         []
         if delta is None and finish is None
@@ -23,6 +25,7 @@ def chunk(delta=None, finish=None, **extra):
 
 
 def call(index=None, call_id=None, name=None, arguments=None, **extra):
+    """Return one part of a tool call."""
     part = {"function": {}, **extra}
     if index is not None:
         part["index"] = index
@@ -35,6 +38,7 @@ def call(index=None, call_id=None, name=None, arguments=None, **extra):
 
 
 def calls(*parts, finish=None):
+    """Return a chunk with these parts of tool calls."""
     return chunk({"tool_calls": list(parts)}, finish)
 
 
@@ -64,5 +68,6 @@ def answer(data, content_type=reading.EVENT_STREAM, model="asked"):
 
 
 def body(message, finish="stop", **extra):
+    """Return the bytes of an answer that is not streamed."""
     choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": finish}
     return json.dumps({"id": "r-1", "model": "m-1", "choices": [choice], **extra}).encode()

@@ -13,8 +13,9 @@ LOOK = Message("user", (TextBlock("Look"), ImageBlock("AAAA", "image/png")))
 pytestmark = pytest.mark.requirement("chat:cache-marks")
 
 
-def messages(*sent, **facts):
-    request = ChatRequest(messages=sent, model="m", system="Be brief.")
+def messages(*given, **facts):
+    """Return the messages of the request body, which begin with the system prompt."""
+    request = ChatRequest(messages=given, model="m", system="Be brief.")
     return encode(request, EndpointFacts(provider="acme", **facts))["messages"]
 
 

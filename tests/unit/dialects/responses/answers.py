@@ -11,11 +11,13 @@ CREATED = {"type": "response.created", "response": {"id": "r-1", "model": "m-1",
 
 
 def end_event(*output, kind="completed", **more):
+    """Return the last event of an answer, with these items as its output."""
     response = {"id": "r-1", "model": "m-1", "status": kind, "output": list(output), **more}
     return {"type": f"response.{kind}", "response": response}
 
 
 def added_event(index, kind, item_id="i-1", /, **fields):
+    """Return the event that announces an item."""
     return {
         "type": "response.output_item.added",
         "output_index": index,
@@ -24,10 +26,12 @@ def added_event(index, kind, item_id="i-1", /, **fields):
 
 
 def done_event(index, kind, item_id="i-1", /, **fields):
+    """Return the event that finishes an item."""
     return {**added_event(index, kind, item_id, **fields), "type": "response.output_item.done"}
 
 
 def delta(kind, piece, index=0, item_id="i-1", **more):
+    """Return a delta, without the keys whose values are None."""
     event = {"type": f"response.{kind}.delta", "output_index": index, "item_id": item_id, "delta": piece}
     return {name: value for name, value in {**event, **more}.items() if value is not None}
 
@@ -36,7 +40,8 @@ def text(piece, index=0, item_id="i-1", **more):
     return delta("output_text", piece, index, item_id, **{"content_index": 0, **more})
 
 
-def part(*texts, annotations=()):
+def text_parts(*texts, annotations=()):
+    """Return the content of a message: one part for each text."""
     return [{"type": "output_text", "text": each, "annotations": list(annotations)} for each in texts]
 
 
@@ -60,6 +65,7 @@ def read(pieces, content_type=reading.EVENT_STREAM):
 
 
 def events_of(*events, named=True):
+    """Return the decoded events, which must not depend on how the stream is split."""
     return reading.read_at_every_split(make_decoder, stream(*events, named=named))
 
 

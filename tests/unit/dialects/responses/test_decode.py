@@ -18,11 +18,11 @@ from tests.unit.dialects.responses.answers import (
     done_event,
     end_event,
     events_of,
-    part,
     text,
+    text_parts,
 )
 
-MESSAGE = {"type": "message", "id": "i-1", "content": part("Hello")}
+MESSAGE = {"type": "message", "id": "i-1", "content": text_parts("Hello")}
 USAGE = {
     "input_tokens": 10,
     "input_tokens_details": {"cached_tokens": 4, "cache_write_tokens": 3},
@@ -42,7 +42,12 @@ def test_streamed_text_is_one_block():
         CREATED,
         {**CREATED, "type": "response.in_progress"},
         added_event(0, "message", content=[]),
-        {"type": "response.content_part.added", "output_index": 0, "content_index": 0, "part": part("")[0]},
+        {
+            "type": "response.content_part.added",
+            "output_index": 0,
+            "content_index": 0,
+            "part": text_parts("")[0],
+        },
         text("Hel"),
         text("lo"),
         {"type": "response.output_text.done", "output_index": 0, "content_index": 0, "text": "Hello"},
@@ -50,9 +55,9 @@ def test_streamed_text_is_one_block():
             "type": "response.content_part.done",
             "output_index": 0,
             "content_index": 0,
-            "part": part("Hello")[0],
+            "part": text_parts("Hello")[0],
         },
-        done_event(0, "message", content=part("Hello")),
+        done_event(0, "message", content=text_parts("Hello")),
         end_event(MESSAGE, usage=USAGE),
     )
     assert (response.text, response.model, response.response_id) == ("Hello", "m-1", "r-1")
@@ -74,14 +79,14 @@ def test_the_response_event_comes_once():
 @pytest.mark.parametrize(
     "events",
     [
-        [text("Hel"), done_event(0, "message", content=part("Hello"))],
+        [text("Hel"), done_event(0, "message", content=text_parts("Hello"))],
         [
             text("Hel"),
             {"type": "response.output_text.done", "output_index": 0, "content_index": 0, "text": "Hello"},
         ],
-        [done_event(0, "message", content=part("Hello"))],
+        [done_event(0, "message", content=text_parts("Hello"))],
         [done_event(0, "message", content="Hello")],
-        [added_event(0, "message"), done_event(0, "message", content=part("Hel", "lo"))],
+        [added_event(0, "message"), done_event(0, "message", content=text_parts("Hel", "lo"))],
         [added_event(0, "message"), text("Hel"), text("lo", content_index=1)],
     ],
 )
@@ -117,7 +122,7 @@ def test_citations_are_emitted_once_from_deltas_and_complete_items():
         "content_index": 0,
         "annotation": page,
     }
-    finished = done_event(0, "message", content=part("Hello", annotations=[page, file, nested]))
+    finished = done_event(0, "message", content=text_parts("Hello", annotations=[page, file, nested]))
     for stream_of_events in ([text("Hello"), annotation, finished], [finished], [text("Hello"), finished]):
         events = events_of(CREATED, *stream_of_events, end_event())
         cited = [(e.block, e.url, e.title) for e in events if isinstance(e, CitationEvent)]
@@ -222,7 +227,7 @@ def test_hosted_tools_are_other_blocks_and_their_events_are_skipped():
         {"type": "response.web_search_call.completed", "output_index": 0, "item_id": "ws"},
         {"type": "response.something.new", "output_index": 0},
         done_event(0, item["type"], "ws", status="completed", action=item["action"]),
-        done_event(1, "message", "m", content=part("Found.")),
+        done_event(1, "message", "m", content=text_parts("Found.")),
         end_event(),
     )
     other, said = response.content
@@ -234,7 +239,7 @@ def test_hosted_tools_are_other_blocks_and_their_events_are_skipped():
 def test_a_body_has_the_same_result_as_a_stream():
     output = [
         {"type": "reasoning", "id": "rs", "summary": [{"type": "summary_text", "text": "Hm"}]},
-        {"type": "message", "id": "m", "content": part("Hello")},
+        {"type": "message", "id": "m", "content": text_parts("Hello")},
         {"type": "function_call", "id": "fc", "call_id": "c-1", "name": "f", "arguments": "{}"},
     ]
     end = end_event(*output, usage=USAGE)
@@ -244,7 +249,7 @@ def test_a_body_has_the_same_result_as_a_stream():
         delta("reasoning_summary_text", "Hm", item_id="rs", summary_index=0),
         done_event(0, "reasoning", "rs", summary=output[0]["summary"]),
         text("Hello", 1, "m"),
-        done_event(1, "message", "m", content=part("Hello")),
+        done_event(1, "message", "m", content=text_parts("Hello")),
         done_event(2, "function_call", "fc", call_id="c-1", name="f", arguments="{}"),
         end,
     )

@@ -21,10 +21,10 @@ from tests.unit.dialects.responses.answers import (
     end_event,
     events_of,
     failure,
-    part,
     read,
     stream,
     text,
+    text_parts,
 )
 from tests.unit.dialects.responses.test_decode import MESSAGE, USAGE
 
@@ -118,7 +118,7 @@ def test_flat_and_nested_error_events_are_raised(event):
 @pytest.mark.requirement("responses:no-terminal")
 @pytest.mark.parametrize(
     "events",
-    [[], [added_event(0, "message"), text("Hel")], [done_event(0, "message", content=part("Hel"))]],
+    [[], [added_event(0, "message"), text("Hel")], [done_event(0, "message", content=text_parts("Hel"))]],
 )
 def test_an_answer_without_its_end_keeps_the_partial(events):
     got, partial = failure(CREATED, *events)
@@ -132,7 +132,7 @@ def test_the_end_mark_is_optional_and_sufficient_for_a_complete_answer():
         CREATED,
         added_event(0, "message"),
         text("Hello"),
-        done_event(0, "message", content=part("Hello")),
+        done_event(0, "message", content=text_parts("Hello")),
     ]
     assert answer(*finished, end_event(MESSAGE), "[DONE]").text == "Hello"
     response = answer(*finished, "[DONE]")
@@ -150,7 +150,7 @@ def test_an_event_that_cannot_be_read_is_left_out_with_a_warning(garbage):
         text("Hel"),
         garbage,
         garbage,
-        done_event(0, "message", content=part("Hello")),
+        done_event(0, "message", content=text_parts("Hello")),
         end_event(),
     )
     assert [event.code for event in events if isinstance(event, WarningEvent)] == ["unreadable_event"]
@@ -161,7 +161,7 @@ def test_an_event_that_cannot_be_read_is_left_out_with_a_warning(garbage):
 @pytest.mark.parametrize(
     "rest",
     [
-        [text(" world"), done_event(0, "message", content=part("Hello world")), end_event()],
+        [text(" world"), done_event(0, "message", content=text_parts("Hello world")), end_event()],
         [text(" world"), end_event()],
     ],
 )

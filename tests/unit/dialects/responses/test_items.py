@@ -10,8 +10,8 @@ from tests.unit.dialects.responses.answers import (
     done_event,
     end_event,
     events_of,
-    part,
     text,
+    text_parts,
 )
 
 CALL = {"call_id": "c-1", "name": "f"}
@@ -38,11 +38,11 @@ def test_ids_that_change_with_every_event_are_ignored():
         added_event(1, "message", "d", phase="final_answer"),
         text("Hel", 1, "e"),
         text("lo", 1, "f"),
-        done_event(1, "message", "g", phase="final_answer", content=part("Hello")),
+        done_event(1, "message", "g", phase="final_answer", content=text_parts("Hello")),
         added_event(2, "function_call", "h", **CALL),
         delta("function_call_arguments", "{}", 2, "i"),
         done_event(2, "function_call", "j", **CALL, arguments="{}"),
-        end_event({"type": "message", "id": "k", "content": part("Hello")}),
+        end_event({"type": "message", "id": "k", "content": text_parts("Hello")}),
     )
     assert content_of(response) == [("thinking", "Hm"), ("text", "Hello"), ("tool_use", "{}")]
 
@@ -60,7 +60,7 @@ def test_items_that_overlap_do_not_mix():
         text("lo", 1, "m"),
         delta("function_call_arguments", "{}", 2, "fc"),
         done_event(2, "function_call", "fc", **CALL, arguments="{}"),
-        done_event(1, "message", "m", content=part("Hello")),
+        done_event(1, "message", "m", content=text_parts("Hello")),
         done_event(0, "reasoning", "rs", summary=[{"type": "summary_text", "text": "Thinking"}]),
         end_event(),
     )
@@ -94,7 +94,7 @@ def test_items_without_an_index_or_with_the_same_one_are_distinguished_by_id(ind
         CREATED,
         added_event(index, "message", "m-1"),
         text("One", index, "m-1"),
-        done_event(index, "message", "m-1", content=part("One")),
+        done_event(index, "message", "m-1", content=text_parts("One")),
         added_event(index, "function_call", "f-1", **CALL),
         delta("function_call_arguments", "{", index, "f-1"),
         added_event(index, "function_call", "f-2", call_id="c-2", name="g"),
@@ -102,7 +102,7 @@ def test_items_without_an_index_or_with_the_same_one_are_distinguished_by_id(ind
         delta("function_call_arguments", "}", index, "f-1"),
         done_event(index, "function_call", "f-1", **CALL, arguments="{}"),
         done_event(index, "function_call", "f-2", call_id="c-2", name="g", arguments="[]"),
-        done_event(index, "message", "m-2", content=part("Two")),
+        done_event(index, "message", "m-2", content=text_parts("Two")),
         end_event(),
     )
     assert content_of(response) == [("text", "One"), ("tool_use", "{}"), ("tool_use", "[]"), ("text", "Two")]
@@ -113,9 +113,9 @@ def test_items_without_an_index_or_with_the_same_one_are_distinguished_by_id(ind
     "events",
     [
         [text("Hello"), summary("Hm", 1, "r")],
-        [text("Hello"), summary("Hm", 1, "r"), done_event(0, "message", content=part("Hello"))],
+        [text("Hello"), summary("Hm", 1, "r"), done_event(0, "message", content=text_parts("Hello"))],
         [
-            done_event(0, "message", content=part("Hello")),
+            done_event(0, "message", content=text_parts("Hello")),
             done_event(1, "reasoning", "r", summary=[{"text": "Hm"}]),
         ],
         [text("Hello", None, None), summary("Hm", None, None)],
@@ -125,7 +125,7 @@ def test_items_without_an_index_or_with_the_same_one_are_distinguished_by_id(ind
 )
 def test_items_without_an_added_or_a_done_event_are_accepted(events):
     output = (
-        {"type": "message", "id": "z", "content": part("Hello")},
+        {"type": "message", "id": "z", "content": text_parts("Hello")},
         {"type": "reasoning", "id": "y", "summary": [{"type": "summary_text", "text": "Hm"}]},
     )
     assert content_of(answer(CREATED, *events, end_event(*output))) == [
@@ -149,8 +149,8 @@ def test_an_item_that_is_announced_or_finished_twice_is_emitted_once():
         added_event(0, "message"),
         added_event(0, "message"),
         text("Hello"),
-        done_event(0, "message", content=part("Hello")),
-        done_event(0, "message", content=part("Hello")),
+        done_event(0, "message", content=text_parts("Hello")),
+        done_event(0, "message", content=text_parts("Hello")),
         text("late"),
         end_event(),
     )
@@ -177,14 +177,14 @@ def test_a_finished_part_of_open_reasoning_is_thinking():
 
 def test_the_citations_of_a_finished_part_are_emitted():
     page = {"type": "url_citation", "url": "https://x/", "title": "X"}
-    (whole,) = part("Hello", annotations=[page])
+    (whole,) = text_parts("Hello", annotations=[page])
     events = events_of(CREATED, added_event(0, "message", content=[]), finished_part(whole), end_event())
 
     assert [event.url for event in events if event.type == "citation"] == ["https://x/"]
 
 
 def test_an_event_without_data_is_skipped():
-    finished = done_event(0, "message", content=part("Hello"))
+    finished = done_event(0, "message", content=text_parts("Hello"))
     events = events_of(CREATED, "", " ", text("Hello"), finished, end_event())
 
     assert [event.text for event in events if event.type == "text_delta"] == ["Hello"]

@@ -22,7 +22,7 @@ from tests.unit.dialects.responses.answers import (
     delta,
     done_event,
     end_event,
-    part,
+    text_parts,
 )
 
 ASKED = Origin("acme", "asked")
@@ -68,7 +68,7 @@ def test_an_id_that_changes_between_events_is_not_sent_back():
         CREATED,
         added_event(0, "reasoning", "a", encrypted_content="par"),
         done_event(0, "reasoning", "b", encrypted_content="whole", summary=[]),
-        done_event(1, "message", "m", content=part("Hi")),
+        done_event(1, "message", "m", content=text_parts("Hi")),
         end_event(),
     )
     assert encode_input(response.as_message())[0] == {
@@ -135,8 +135,8 @@ def test_reasoning_at_the_end_of_an_answer_can_be_removed():
 @pytest.mark.requirement("responses:phase")
 def test_a_message_is_replayed_with_its_phase_and_all_its_parts():
     items = send_back(
-        {"type": "message", "id": "m-1", "phase": "commentary", "content": part("Let me", " see.")},
-        {"type": "message", "id": "m-2", "phase": "final_answer", "content": part("Done.")},
+        {"type": "message", "id": "m-1", "phase": "commentary", "content": text_parts("Let me", " see.")},
+        {"type": "message", "id": "m-2", "phase": "final_answer", "content": text_parts("Done.")},
     )
     assert items == [
         message_item("Let me", " see.", phase="commentary"),
@@ -202,7 +202,7 @@ def test_a_generated_image_is_a_block_and_goes_back_with_its_item():
 @pytest.mark.requirement("responses:foreign-blocks")
 @pytest.mark.parametrize("where", [{"provider": "other"}, {"model": "other"}])
 def test_opaque_data_is_sent_to_its_origin_only(where):
-    message = {"type": "message", "id": "m", "phase": "commentary", "content": part("Hi")}
+    message = {"type": "message", "id": "m", "phase": "commentary", "content": text_parts("Hi")}
     compaction = {"type": "compaction", "encrypted_content": "gAAA"}
     items = send_back(REASONING, compaction, message, {**CALL, "caller": {}}, **where)
     assert items == [message_item("Hi"), CALL]

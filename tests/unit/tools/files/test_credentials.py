@@ -1,4 +1,4 @@
-"""Files that hold credentials are recognised by their names and their first kilobyte."""
+"""Files with credentials are recognised by their names, or by a private key in their first kilobyte."""
 
 from __future__ import annotations
 

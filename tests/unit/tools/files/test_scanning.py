@@ -24,6 +24,7 @@ def list_scans() -> list[int]:
 
 
 def wait_for_a_scan() -> bool:
+    """Wait until a scan runs, and return whether one does."""
     end = time.monotonic() + 30
     while not list_scans() and time.monotonic() < end:
         time.sleep(0.01)

@@ -12,7 +12,7 @@ from jumpseat.system.shared import Shared
 from jumpseat.testing.upstream import FakeUpstream
 from tests.fakes.mcp_http import AuthorizationServer, McpEndpoint
 from tests.unit.tools.mcp.clients import Client, Record
-from tests.unit.tools.mcp.sign_ins import Connect, table
+from tests.unit.tools.mcp.sign_ins import Connect, make_config
 
 
 @pytest.fixture
@@ -52,4 +52,4 @@ async def authorization() -> AsyncIterator[AuthorizationServer]:
 @pytest.fixture
 def client(connect: Connect, authorization: AuthorizationServer) -> Client:
     """Return a client that uses the server `fake` and allows all tools of it."""
-    return connect(table(authorization.endpoint))
+    return connect(make_config(authorization.endpoint))

@@ -14,7 +14,8 @@ from tests.unit.tools.mcp.clients import Client
 Connect = Callable[..., Client]
 
 
-def table(endpoint: McpEndpoint, name: str = "fake", more: str = "") -> str:
+def make_config(endpoint: McpEndpoint, name: str = "fake", more: str = "") -> str:
+    """Return a configuration with one server, whose tools are allowed. Its table ends with `more`."""
     return f'[tools]\nallow = ["fake/*", "second/*"]\n[mcp.{name}]\nurl = "{endpoint.url}"\n{more}'
 
 
@@ -36,6 +37,7 @@ class Person:
         self._tasks: list[asyncio.Task[None]] = []
 
     def see(self, page: SignInPage) -> None:
+        """Approve the sign-in on this page in the background."""
         self.pages.append(page)
         self._tasks.append(asyncio.ensure_future(self._approve(page)))
 

@@ -23,7 +23,7 @@ from jumpseat.testing.upstream import FakeUpstream, Reply
 from jumpseat.tools.server import ServerSignIn, SignInPage
 from tests.fakes.mcp_http import PATH, AuthorizationServer, McpEndpoint, visit
 from tests.unit.tools.mcp.clients import Client
-from tests.unit.tools.mcp.sign_ins import Connect, Person, read_query, stored_file, table
+from tests.unit.tools.mcp.sign_ins import Connect, Person, make_config, read_query, stored_file
 
 pytestmark = pytest.mark.requirement("12:mcp-oauth")
 
@@ -64,11 +64,11 @@ async def test_a_registration_is_used_for_all_servers_of_an_issuer(
     async with FakeUpstream() as upstream:
         second = McpEndpoint(upstream)
         authorization.protect(second)
-        await client.reconfigure(table(second, "second"))
+        await client.reconfigure(make_config(second, "second"))
         await person.sign_in(client, "second")
         assert not (await client.call("second__echo")).is_error
         await client.host.servers["second"].sign_out()
-        await client.reconfigure(table(authorization.endpoint))
+        await client.reconfigure(make_config(authorization.endpoint))
         assert not (await client.call("fake__echo")).is_error
 
     assert authorization.registrations == 1
@@ -224,7 +224,7 @@ async def test_a_server_that_accepts_every_request_does_not_need_a_sign_in(
 async def test_a_configured_credential_excludes_a_sign_in(
     connect: Connect, authorization: AuthorizationServer
 ) -> None:
-    client = connect(table(authorization.endpoint, more='headers = { authorization = "Bearer x" }\n'))
+    client = connect(make_config(authorization.endpoint, more='headers = { authorization = "Bearer x" }\n'))
     server = client.host.servers["fake"]
     assert await server.read_sign_in() == ServerSignIn("configured")
     for work in (server.sign_in(lambda page: None), server.sign_out()):

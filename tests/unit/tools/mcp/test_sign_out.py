@@ -10,7 +10,7 @@ from jumpseat.chat import ConfigError
 from jumpseat.tools.server import ServerSignIn
 from tests.fakes.mcp_http import AuthorizationServer
 from tests.unit.tools.mcp.clients import Client
-from tests.unit.tools.mcp.sign_ins import Connect, Person, stored_file, table
+from tests.unit.tools.mcp.sign_ins import Connect, Person, make_config, stored_file
 
 pytestmark = pytest.mark.requirement("12:mcp-oauth")
 
@@ -49,7 +49,7 @@ async def test_a_sign_out_in_another_process_ends_the_use_of_the_token(
     client: Client, authorization: AuthorizationServer, connect: Connect
 ) -> None:
     await Person(authorization).sign_in(client)
-    another = connect(table(authorization.endpoint), shared=None)
+    another = connect(make_config(authorization.endpoint), shared=None)
     async with client.turn("fake/*") as turn:
         await turn.call("fake__echo")
         await another.host.servers["fake"].sign_out()

@@ -15,7 +15,7 @@ from jumpseat.testing.upstream import FakeUpstream, Reply
 from jumpseat.tools.mcp.stored_sign_ins import SignInStore
 from tests.fakes.mcp_http import PATH, AuthorizationServer, McpEndpoint
 from tests.unit.tools.mcp.clients import Client
-from tests.unit.tools.mcp.sign_ins import Connect, Person, table
+from tests.unit.tools.mcp.sign_ins import Connect, Person, make_config
 
 pytestmark = pytest.mark.requirement("12:mcp-oauth")
 SECRET = "five-six-seven-eight"
@@ -35,13 +35,13 @@ async def test_a_token_is_sent_only_to_its_server(
         endpoint.upstream.default(endpoint.answer, PATH)
         # A server with the same name and another URL does not receive the token,
         # and neither does a server with another name and the same URL.
-        await client.reconfigure(table(other))
+        await client.reconfigure(make_config(other))
         assert not (await client.call("fake__echo")).is_error
         assert "tools/call" in other.methods
-        await client.reconfigure(table(endpoint, more='headers = { authorization = "Bearer x" }\n'))
+        await client.reconfigure(make_config(endpoint, more='headers = { authorization = "Bearer x" }\n'))
         async with client.turn("fake/*") as turn:
             assert turn.warnings == ["The server fake refuses the credential in mcp.fake.headers."]
-        await client.reconfigure(table(authorization.endpoint, "second"))
+        await client.reconfigure(make_config(authorization.endpoint, "second"))
         async with client.turn("second/*") as turn:
             assert turn.warnings == ["The server second needs a sign-in."]
 
@@ -56,7 +56,7 @@ async def test_an_expired_token_is_refreshed_even_after_a_restart(
     await Person(authorization).sign_in(client)
     authorization.expires_in = 3600
     await client.aclose()
-    restarted = connect(table(authorization.endpoint), shared=None)
+    restarted = connect(make_config(authorization.endpoint), shared=None)
     before = len(authorization.upstream.requests)
     async with restarted.turn("fake/*") as turn:
         results = await asyncio.gather(*(turn.call("fake__echo") for _ in range(4)))
@@ -126,7 +126,7 @@ async def test_a_token_that_another_process_has_refreshed_is_used(
     client: Client, authorization: AuthorizationServer, connect: Connect
 ) -> None:
     await Person(authorization).sign_in(client)
-    another = connect(table(authorization.endpoint), shared=None)
+    another = connect(make_config(authorization.endpoint), shared=None)
     async with client.turn("fake/*") as turn:
         await turn.call("fake__echo")
         authorization.revoke()
