@@ -13,7 +13,7 @@ from tests.unit.pages import PROTOCOL, fences
 
 pytestmark = pytest.mark.requirement("5:transcript-org-branches")
 
-_, PAGE = fences(PROTOCOL, "org")
+_, EXAMPLE = fences(PROTOCOL, "org")  # The first Org example of the page has no branches.
 
 
 def parse_at(text: str, line: str) -> Transcript:
@@ -47,24 +47,24 @@ def join_texts(text: str, line: str) -> str:
     ],
 )
 def test_the_example_of_the_page_has_these_conversations(line: str, texts: list[str]) -> None:
-    assert list_texts(parse_at(PAGE, line)) == texts
+    assert list_texts(parse_at(EXAMPLE, line)) == texts
 
 
 def test_the_last_line_chooses_the_conversation_by_default() -> None:
-    assert list_texts(parse(PAGE, syntax=ORG))[-1] == "<Thanks."
-    assert list_texts(parse(PAGE.partition("* Me\n\nThanks.")[0], syntax=ORG))[-1] == "<Show me a channel."
-    assert list_texts(parse(PAGE, syntax=ORG, line=10_000))[-1] == "<Thanks."
+    assert list_texts(parse(EXAMPLE, syntax=ORG))[-1] == "<Thanks."
+    assert list_texts(parse(EXAMPLE.partition("* Me\n\nThanks.")[0], syntax=ORG))[-1] == "<Show me a channel."
+    assert list_texts(parse(EXAMPLE, syntax=ORG, line=10_000))[-1] == "<Thanks."
 
 
 def test_a_branch_has_its_lines_and_the_level_of_its_headings() -> None:
-    branch = parse_at(PAGE, "** Rust").branch
-    lines = split_lines(PAGE)
+    branch = parse_at(EXAMPLE, "** Rust").branch
+    lines = split_lines(EXAMPLE)
 
     assert branch is not None
     assert lines[branch.start_line] == "** Rust"
     assert lines[branch.end_line] == "** Go"
     assert branch.level == 3
-    assert parse_at(PAGE, "Thanks.").branch is None
+    assert parse_at(EXAMPLE, "Thanks.").branch is None
 
 
 def test_a_branch_has_the_level_of_the_roles_directly_inside_it() -> None:
@@ -171,10 +171,10 @@ def test_the_drawer_of_another_branch_is_not_read() -> None:
 
 
 def test_all_sections_are_turns_and_only_those_of_the_conversation_have_a_message() -> None:
-    turns = parse_at(PAGE, "** Go").turns
+    turns = parse_at(EXAMPLE, "** Go").turns
 
     assert [turn.message for turn in turns] == [0, 1, None, None, 2, None]
-    assert [split_lines(PAGE)[turn.start_line] for turn in turns] == [
+    assert [split_lines(EXAMPLE)[turn.start_line] for turn in turns] == [
         "* Me", "* Assistant", "Show me a loop.", "*** Assistant", "*** Me", "* Me",
     ]  # fmt: skip
 

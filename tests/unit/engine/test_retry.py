@@ -43,7 +43,7 @@ def test_an_error_that_the_providers_own_program_retried_is_final() -> None:
 
 @pytest.mark.requirement("6:quota")
 def test_a_quota_that_is_used_up_is_never_retried() -> None:
-    assert RetryBudget().delay_before_retry(QuotaExceededError("Paid up.", retry_after=1)) is None
+    assert RetryBudget().delay_before_retry(QuotaExceededError("Used up.", retry_after=1)) is None
 
 
 @pytest.mark.parametrize("max_retries", [0, 1, 5])

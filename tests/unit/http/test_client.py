@@ -59,14 +59,17 @@ async def test_providers_whose_networks_are_equal_share_their_connections(author
         "none": ProviderConfig(proxy="none"),
         "environment": ProviderConfig(),
     }
-    clients = [shared.for_provider(name, table) for name, table in tables.items()]
-    destinations = [await client.find_destination("https://example.com/") for client in clients]
+    destinations = {
+        name: await shared.for_provider(name, table).find_destination("https://example.com/")
+        for name, table in tables.items()
+    }
+    connections = {name: each.pool.value.connections for name, each in destinations.items()}
 
-    assert destinations[0].pool.value.connections is destinations[1].pool.value.connections
-    assert destinations[5].pool.value.connections is destinations[6].pool.value.connections
-    assert len({id(each.pool.value.connections) for each in destinations}) == 5
+    assert connections["a"] is connections["b"]
+    assert connections["none"] is connections["environment"]
+    assert len(set(map(id, connections.values()))) == 5
     await shared.aclose()
-    assert destinations[0].pool.value.connections is None
+    assert destinations["a"].pool.value.connections is None
 
 
 async def test_plain_http_needs_no_certificates_and_shares_one_pool():

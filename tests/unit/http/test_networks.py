@@ -66,7 +66,7 @@ async def test_hosts_in_no_proxy_are_reached_directly(monkeypatch, authority):
 
         error = await fetch_failure(client_of(network, proxy=None))
 
-        assert "its name cannot be resolved" in error.message
+        assert "its name cannot be resolved" in error.message  # Only the proxy can resolve it.
         assert network.proxy.requests == []
 
 

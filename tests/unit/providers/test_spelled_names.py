@@ -48,6 +48,7 @@ async def test_a_spelling_becomes_the_providers_own(name: str, expected: str) ->
     target = await resolve_model(await list_all(), name)
 
     assert f"{target.provider}/{target.model}" == expected
+    # Facts about an unlisted model follow from its name, unless nothing is known about it.
     assert (target.info is None) == (target.model == "unheard-of")
 
 

@@ -75,6 +75,7 @@ async def test_a_registration_is_used_for_all_servers_of_an_issuer(
     assert len({read_query(page)["redirect_uri"] for page in person.pages}) == 1
 
 
+# `at` is the step at which the authorization server refuses the registration.
 @pytest.mark.parametrize("at", ["exchange", "refresh"])
 async def test_a_forgotten_registration_is_replaced(
     client: Client, authorization: AuthorizationServer, at: str
