@@ -26,6 +26,7 @@ from jumpseat.dialects.reasoning_models import efforts_of
 def test_the_nearest_effort_is_chosen_with_a_warning_unless_it_is_exact(level, efforts, nearest):
     assert nearest_effort(level, efforts) == nearest
     warning = effort_warning("m", level, nearest)
+    # `off` needs no warning if the model accepts no effort at all.
     exact = nearest == ("none" if level == "off" else level) or (level, nearest) == ("off", None)
     code = "thinking_dropped" if nearest is None else "thinking_adjusted"
     assert (warning and warning.code) == (None if exact else code)

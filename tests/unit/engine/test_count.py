@@ -89,6 +89,7 @@ async def test_an_unreachable_provider_gets_an_estimate_and_a_refusal_is_an_erro
 ) -> None:
     if reported is None:
         assert (await count_turn(make_adapter(failure))).method == "estimate"
+    # If estimates are not allowed, an unreachable provider is an error too.
     with pytest.raises(reported or ConnectionError):
         await count_turn(make_adapter(failure), estimates=reported is not None)
 

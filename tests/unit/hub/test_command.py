@@ -37,7 +37,7 @@ class Daemons:
         self._stack = stack
 
     def start(self, name: str | None, answer: Answer, *, hangs: bool = False) -> None:
-        """Start a daemon with this name. None is the name for this installation."""
+        """Start a daemon whose pointer has this name. None is the name for this installation."""
         listener = self._stack.enter_context(socket.socket(socket.AF_UNIX))
         path = self._sockets / f"{name}.sock"
         listener.bind(str(path))
