@@ -77,6 +77,9 @@ class ScanSummary(TypedDict, total=False):
     is_late: bool
     """Whether the time limit was reached."""
 
+    is_long: bool
+    """Whether the process was killed because its output was too long."""
+
     credentials: int
     """The number of files that were skipped because they may contain credentials or belong to jumpseat."""
 

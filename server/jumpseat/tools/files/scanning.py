@@ -210,7 +210,7 @@ class _ScanProcess(Child):
         lines = [json.loads(row) for row in rows if row.endswith(b"\n") and row != BEGINNING]
         if lines and isinstance(lines[-1], dict):
             return lines[:-1], cast("ScanSummary", lines[-1])
-        return lines, {"is_late": True}
+        return lines, {"is_long": True} if len(self._output) > MAX_OUTPUT_BYTES else {"is_late": True}
 
 
 async def run_scan(order: ScanOrder, environment: Environment) -> tuple[Sequence[Any], ScanSummary]:
@@ -257,6 +257,9 @@ def _describe_rest(summary: ScanSummary) -> Iterator[str]:
     """Yield a note for each thing that is missing from a result."""
     if summary.get("is_late"):
         yield f"[The result is incomplete, because {SCAN_SECONDS:g} s have passed. Choose a smaller folder.]"
+    if summary.get("is_long"):
+        limit = MAX_OUTPUT_BYTES >> 20
+        yield f"[The result is incomplete, because it has more than {limit} MiB. Choose a smaller folder.]"
     if number := summary.get("credentials"):
         yield f"[Skipped files that may contain credentials: {number}]"
     if number := summary.get("large"):

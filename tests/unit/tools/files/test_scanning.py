@@ -208,6 +208,20 @@ async def test_a_search_that_takes_too_long_says_so(
     assert "incomplete" in await project.ok("list")
 
 
+@BOUNDS
+async def test_a_list_that_is_too_long_ends_with_the_reason(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The output must exceed a pipe's buffer: otherwise, the process could end before it is killed.
+    monkeypatch.setattr(scanning, "MAX_OUTPUT_BYTES", 50_000)
+    for number in range(400):
+        project.write(f"{'long' * 50}/{'name' * 50}/{'path' * 50}/{number}")
+    lines = (await project.ok("list", recursive=True)).splitlines()
+    assert len(lines) < 400
+    assert lines[-1].startswith("[The result is incomplete, because it has more than")
+    assert list_scans() == []
+
+
 async def test_a_cancelled_search_ends_its_process(project: Project) -> None:
     project.write("hostile", "a" * 100 + "!")
     search = asyncio.create_task(project.run("search", pattern="(a+)+$", regex=True))
