@@ -40,14 +40,16 @@
    :note (jumpseat--view-show-below position "waiting for the answer …" 'jumpseat-note)))
 
 (defun jumpseat-anywhere--open (destination position)
-  "Return a sink for DESTINATION; POSITION is the end of the text that is sent."
+  "Return a sink that puts the answer in DESTINATION.
+DESTINATION is a symbol of `jumpseat--anywhere-destinations', or `start'.  For
+`start' and `point', the answer is written at POSITION of this buffer."
   (pcase destination
     ('kill-ring
      (jumpseat-anywhere--make-sink
       :callback (lambda (text)
                   (kill-new text)
                   (jumpseat--say "The answer is in the kill ring."))))
-    ;; The answer precedes the text that is already there.
+    ;; At the start of the buffer, no blank line must precede the answer.
     ('start
      (barf-if-buffer-read-only)
      (let ((sink (jumpseat-anywhere--write-at position)))

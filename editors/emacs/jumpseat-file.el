@@ -56,8 +56,8 @@ model, followed by a heading.  In `jumpseat-directory', a heading is enough."
                      (not (file-remote-p buffer-file-name))
                      (file-in-directory-p buffer-file-name jumpseat-directory))))))))
 
-  ;; Ignore local variables in a chat, because the model may have written them.
-  ;; Otherwise, a mode that they name would be chosen before `magic-mode-alist'
+  ;; Ignore local variables in a chat, because the model may have written them,
+  ;; and because a mode that they name would be chosen before `magic-mode-alist'
   ;; is consulted.  Setting `enable-local-variables' in a hook would not help,
   ;; because `normal-mode' resets it.
   (advice-add 'inhibit-local-variables-p :before-until #'jumpseat--file-p)

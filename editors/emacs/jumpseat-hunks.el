@@ -241,7 +241,7 @@ OLD is nil if the file is new."
     (if (and at-line-end (not at-line-start)) (concat jumpseat--view-cursor added) added)))
 
 (defun jumpseat--hunks-show (start hunks new kind)
-  "Show HUNKS between the text of this buffer from START on and the text NEW.
+  "Show HUNKS, which turn the text at START of this buffer into the text NEW.
 Replace the overlays of KIND; see `jumpseat--view-clear'."
   (jumpseat--view-clear kind)
   (pcase-dolist (`(,old-beg ,old-end ,new-beg ,new-end) hunks)

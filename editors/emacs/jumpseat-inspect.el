@@ -85,7 +85,8 @@
         (items jumpseat--context-items))
     (with-current-buffer (generate-new-buffer " *jumpseat dry run*")
       (setq default-directory directory
-            ;; The format of the text depends on this variable; do not run the mode.
+            ;; The format of the text depends on the value of `major-mode'.  Set
+            ;; only the value, without running the mode.
             major-mode mode
             jumpseat--context-items items)
       (insert text)

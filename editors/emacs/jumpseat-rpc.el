@@ -90,7 +90,9 @@ MISSING names the methods or the command that the program lacks."
     (jumpseat--inbox-add #'jumpseat--inbox-emit 'end err)))
 
 (defun jumpseat-rpc--report-early-end (link code)
-  "Report why LINK ended with CODE before it was ready."
+  "Report why LINK ended with CODE before it was ready.
+Run its program with `attach --help'.  If that fails too, the output is the
+reason; otherwise, the reason is the text that LINK wrote to stderr."
   (let ((command (jumpseat-rpc--link-command link)))
     (jumpseat--run-process
      (append command '("attach" "--help"))

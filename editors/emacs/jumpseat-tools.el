@@ -222,8 +222,8 @@ directory,\nthe root of the file system, or remote.")
 
 (defun jumpseat-tools-trust ()
   "Trust the tool server at point, or stop trusting it.
-The definition of the server is shown first.  Trust only applies to this
-definition, and to the folder that was current when Emacs connected to the
+The definition of the server is shown first.  Trust applies only to this
+definition, and only in the folder that was current when Emacs connected to the
 daemon."
   (interactive)
   (let* ((buffer (current-buffer))

@@ -7,6 +7,7 @@ import type { Settings } from '../base/settings';
 import { createSetUpError } from './errors';
 import type { Launch } from './process';
 
+/** The user's environment, and further places in which to look for the program. */
 export interface Surroundings {
   env: NodeJS.ProcessEnv;
   home: string;
@@ -17,6 +18,7 @@ export interface Surroundings {
   installed(): Promise<string | undefined>;
 }
 
+/** The program that was found, and the environment variables to start it with. */
 export interface Found {
   program: string;
   env: NodeJS.ProcessEnv;

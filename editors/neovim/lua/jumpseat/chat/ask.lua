@@ -91,7 +91,8 @@ local function replace_draft(draft, section)
   if heading == section[1] or heading == create.HEADING then
     first = row - 1
   else
-    -- The answer above is not complete. Its end adds the question's heading and a blank line, so leave out these lines.
+    -- The answer above is still being written. When it ends, the heading of the question and a blank line are added below
+    -- it, so leave out these two lines of the section.
     section = vim.list_slice(section, 3)
   end
   if vim.api.nvim_buf_get_changedtick(buf) == draft.tick then

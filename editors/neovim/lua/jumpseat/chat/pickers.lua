@@ -4,7 +4,7 @@ local log = require('jumpseat.core.log')
 
 local M = {}
 
-local DELETE_KEY, MORE_KEY = '<C-x>', '<C-o>'
+local DELETE_KEY, ACTIONS_KEY = '<C-x>', '<C-o>'
 
 ---@class jumpseat.Listing
 ---@field title string
@@ -39,7 +39,7 @@ local function open_telescope(listing)
       end)
     end
     bind('<CR>', get_row, listing.open)
-    bind(MORE_KEY, get_row, listing.act)
+    bind(ACTIONS_KEY, get_row, listing.act)
     bind(DELETE_KEY, function()
       local entries = state.get_current_picker(prompt):get_multi_selection()
       local rows = vim.tbl_map(function(entry) return entry.value end, entries)
@@ -50,7 +50,7 @@ local function open_telescope(listing)
   require('telescope.pickers')
     .new({}, {
       prompt_title = listing.title,
-      results_title = ('%s delete · %s more'):format(DELETE_KEY, MORE_KEY),
+      results_title = ('%s delete · %s more'):format(DELETE_KEY, ACTIONS_KEY),
       finder = require('telescope.finders').new_table({
         results = listing.rows,
         entry_maker = function(row)
@@ -106,11 +106,11 @@ local function open_fzf_lua(listing)
       ['--multi'] = true,
       ['--delimiter'] = '\t',
       ['--with-nth'] = '2..',
-      ['--header'] = ('%s delete · %s more'):format(DELETE_KEY, MORE_KEY),
+      ['--header'] = ('%s delete · %s more'):format(DELETE_KEY, ACTIONS_KEY),
     },
     actions = {
       ['enter'] = with_first(listing.open),
-      [to_fzf(MORE_KEY)] = with_first(listing.act),
+      [to_fzf(ACTIONS_KEY)] = with_first(listing.act),
       [to_fzf(DELETE_KEY)] = function(selected) listing.delete(vim.tbl_map(get_row, selected)) end,
     },
   })
@@ -131,10 +131,10 @@ local function open_snacks(listing)
   end
   local keys = {
     [DELETE_KEY] = { 'jumpseat_delete', mode = { 'n', 'i' }, desc = 'Delete' },
-    [MORE_KEY] = { 'jumpseat_more', mode = { 'n', 'i' }, desc = 'More' },
+    [ACTIONS_KEY] = { 'jumpseat_more', mode = { 'n', 'i' }, desc = 'More' },
   }
   require('snacks').picker({
-    title = ('%s · %s delete · %s more'):format(listing.title, DELETE_KEY, MORE_KEY),
+    title = ('%s · %s delete · %s more'):format(listing.title, DELETE_KEY, ACTIONS_KEY),
     items = vim.tbl_map(function(row) return { text = listing.describe(row), row = row } end, listing.rows),
     format = 'text',
     preview = function(context)

@@ -21,13 +21,14 @@ local function find_first_line(buf)
   return vim.trim(vim.iter(lines):find(function(line) return line:find('%S') ~= nil end) or '')
 end
 
---- Whether a text starts like a chat: with the front matter of a chat, or with the heading of a question.
+--- Whether a buffer starts like a chat: with the front matter of a chat, or with the heading of a question.
 ---@param buf integer
 ---@return boolean
 function M.begins_as_chat(buf) return has_chat_front_matter(buf) or find_first_line(buf) == create.HEADING end
 
---- Whether a text is a saved chat: it starts with a heading, and either has the front matter of a chat or is in the
---- directory of new chats. Elsewhere, a heading alone is not enough, because other documents may have the same heading.
+--- Whether a buffer contains a saved chat: its text, after any front matter, starts with a heading. In addition, the
+--- front matter must be that of a chat, or the file must be in the directory of new chats, because other documents may
+--- start with the same heading.
 ---@param buf integer
 ---@return boolean
 function M.is_saved_chat(buf)

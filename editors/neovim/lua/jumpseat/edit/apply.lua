@@ -1,4 +1,4 @@
---- Shows the code blocks of a chat as changes of their files, which the user reviews like an edit.
+--- Shows the code blocks of a chat as changes to their files. The user reviews these changes like an edit.
 local chats = require('jumpseat.core.chats')
 local code = require('jumpseat.chat.code')
 local diff = require('jumpseat.edit.diff')

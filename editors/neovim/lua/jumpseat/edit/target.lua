@@ -117,7 +117,8 @@ function M.is_unchanged(target)
   return last.row - first.row + 1 == #now.spans and region.text(now) == target.sent
 end
 
---- Return the lines of the text as they are now or, if it has changed, as they were sent.
+--- Return the lines that the region touches, as they are now. If the region's text has changed since it was sent, return
+--- these lines as they were then.
 ---@param target jumpseat.Target
 ---@return string[]
 function M.current_lines(target)

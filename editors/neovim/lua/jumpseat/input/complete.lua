@@ -143,7 +143,7 @@ local function list_items(at)
 end
 
 --- Find the items at the cursor and the start of the word that they replace. The callback may run before this returns.
----@param callback fun(items: jumpseat.Completion[], start: integer) column in bytes, from 0
+---@param callback fun(items: jumpseat.Completion[], start: integer) `start` is a column in bytes, from 0
 function M.request(callback)
   local at = find_place()
   if not at then return callback({}, 0) end

@@ -4,8 +4,8 @@ local client = require('jumpseat.daemon.client')
 
 local M = {}
 
---- Return the folder of the file tools: the current directory or, with 'autochdir', the directory of the file that the
---- question is about.
+--- Return the folder that the file tools may use: the current directory or, with 'autochdir', the directory of the file
+--- that the question is about.
 ---@return string
 function M.folder()
   local source = vim.o.autochdir and chats.source()

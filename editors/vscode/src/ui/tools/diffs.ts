@@ -57,7 +57,7 @@ export class DiffDocuments implements vscode.TextDocumentContentProvider {
   }
 }
 
-/** Return the key of the call whose diff is in a tab. Tabs with the diffs of several files are not recognised. */
+/** Return the key of the call whose diff is in a tab. Tabs with the diffs of several files are not recognized. */
 function keyOf({ input }: vscode.Tab): string | undefined {
   return input instanceof vscode.TabInputTextDiff && input.modified.scheme === SCHEME
     ? (JSON.parse(input.modified.query) as { key: string }).key

@@ -37,8 +37,8 @@ export function resolvePath(path: string): vscode.Uri | undefined {
 }
 
 /**
- * Return the tools for a question: those of the setting, and the file tools that the question refers to with `#`. An
- * untrusted workspace has none, because its text may ask the model to misuse them.
+ * Return the tools for a question: those of the setting, and the file tools that the question refers to with `#`. In an
+ * untrusted workspace, return no tools, because a text in it may ask the model to misuse them.
  */
 export function selectTools(references: readonly vscode.ChatLanguageModelToolReference[]): ToolParams {
   if (!vscode.workspace.isTrusted) {
