@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from tests.editors.github import GitHub
 from tests.editors.neovim.child import Child, running_neovim
+from tests.editors.provider import write_config
+from tests.fakes.mcp_http import AuthorizationServer, McpEndpoint
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -55,6 +58,21 @@ def test_a_sign_in_whose_window_is_closed_is_cancelled(child, github):
     child.keys("q")
     child.wait("#_G.messages > 0")
     assert child.messages == ["jumpseat: The sign-in was cancelled."]
+
+
+def test_a_sign_in_to_a_tool_server_shows_its_host_instead_of_a_code(home, provider):
+    with ThreadedUpstream() as server, ThreadedUpstream() as issuer:
+        endpoint = McpEndpoint(server)
+        AuthorizationServer(issuer, endpoint)
+        write_config(home, provider.base_url, f'[mcp.shop]\nurl = "{endpoint.url}"\n')
+        with running_neovim(home, options=NO_BROWSER) as child:
+            child.command("Jumpseat login mcp:shop")
+            child.wait_for_text("Sign in to shop")
+            assert f"Host:  {issuer.origin.removeprefix('http://')}" in child.screen
+            assert "Code:" not in child.screen
+            child.keys("q")
+            child.wait("#_G.messages > 0")
+            assert child.messages == ["jumpseat: The sign-in was cancelled."]
 
 
 @pytest.mark.scenario("sign-out-elsewhere")

@@ -49,15 +49,19 @@ end
 local function show_prompt(prompt)
   if not running or prompt.token ~= running.token then return end
   if running.close then running.close() end
-  local lines = {
-    'Sign in to ' .. prompt.provider,
-    '',
-    'Page:  ' .. prompt.verificationUri,
-    'Code:  ' .. prompt.userCode,
-    '',
-    copy(prompt.userCode) .. ' Waiting for you to enter it on the page …',
-    'Press q to cancel.',
-  }
+  local lines =
+    { 'Sign in to ' .. prompt.provider:gsub('^mcp:', ''), '', 'Page:  ' .. prompt.verificationUri }
+  if prompt.userCode then
+    local copied = copy(prompt.userCode)
+    vim.list_extend(
+      lines,
+      { 'Code:  ' .. prompt.userCode, '', copied .. ' Waiting for you to enter it on the page …' }
+    )
+  else
+    -- A sign-in to a tool server has no code.
+    vim.list_extend(lines, { 'Host:  ' .. prompt.host, '', 'Waiting for you to sign in there …' })
+  end
+  table.insert(lines, 'Press q to cancel.')
   running.close = float.open(lines, { on_close = M.cancel }).close
   if config.get().open_browser then pcall(vim.ui.open, prompt.verificationUri) end
 end
