@@ -62,8 +62,11 @@ export interface AuthPrompt {
   requestId: string | number;
   token?: string | number;
   provider: string;
-  userCode: string;
+  /** Absent for a sign-in to an MCP server. */
+  userCode?: string;
   verificationUri: string;
+  /** The host of the page, for a sign-in to an MCP server. */
+  host?: string;
   expiresAt: string;
 }
 

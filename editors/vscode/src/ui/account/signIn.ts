@@ -1,9 +1,9 @@
 import * as vscode from 'vscode';
 
-import type { Provider } from '../../daemon/protocol';
+import type { AuthPrompt, Provider } from '../../daemon/protocol';
 import type { Daemon } from '../../daemon/supervisor';
 import { showError, showInformation, showWarning, runWithCancel } from '../common/messages';
-import { describeAccount, describeSignIn, describeSignOut } from '../common/words';
+import { describeAccount, describePrompt, describeSignIn, describeSignOut } from '../common/words';
 
 /** Sign-in and sign-out from this window. */
 export class Account {
@@ -32,14 +32,8 @@ export class Account {
         });
         const prompts = this.#daemon.onNotification('auth/prompt', (prompt) => {
           if (prompt.token === request) {
-            report(
-              vscode.l10n.t(
-                'enter the code {0}, which was copied, at {1}',
-                prompt.userCode,
-                `[${prompt.verificationUri}](${prompt.verificationUri})`,
-              ),
-            );
-            this.#show(prompt.userCode, prompt.verificationUri).catch(showError);
+            report(describePrompt(prompt));
+            this.#show(prompt).catch(showError);
           }
         });
         try {
@@ -67,10 +61,15 @@ export class Account {
     }
   }
 
-  /** Copy the code and open the page. Both happen on the user's machine, even if this extension runs elsewhere. */
-  async #show(code: string, page: string): Promise<void> {
-    await vscode.env.clipboard.writeText(code);
-    await vscode.env.openExternal(vscode.Uri.parse(page));
+  /**
+   * Copy the code, if there is one, and open the page. Both happen on the user's machine, even if this extension runs
+   * elsewhere.
+   */
+  async #show({ userCode, verificationUri }: AuthPrompt): Promise<void> {
+    if (userCode !== undefined) {
+      await vscode.env.clipboard.writeText(userCode);
+    }
+    await vscode.env.openExternal(vscode.Uri.parse(verificationUri));
   }
 
   async #pickSignedIn(): Promise<string | undefined> {

@@ -3,6 +3,7 @@ import { l10n } from 'vscode';
 import { formatDate, formatNumber } from '../../base/formats';
 import { Code } from '../../daemon/errors';
 import type {
+  AuthPrompt,
   AuthStatus,
   ConversationRow,
   ModelInfo,
@@ -137,6 +138,17 @@ export function describeAccount(provider: Provider, failure?: WireError): string
   ]
     .filter((part) => part !== undefined)
     .join(DOT);
+}
+
+/** Tell the user what to do during a sign-in. */
+export function describePrompt({ userCode, verificationUri, host }: AuthPrompt): string {
+  return userCode === undefined
+    ? l10n.t('sign in at {0}', `[${host ?? verificationUri}](${verificationUri})`)
+    : l10n.t(
+        'enter the code {0}, which was copied, at {1}',
+        userCode,
+        `[${verificationUri}](${verificationUri})`,
+      );
 }
 
 /** Describe the result of a sign-in. The provider may not need a sign-in, or the user may have to do something else. */

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import type { AuthStatus, ModelInfo, Provider, Quota } from '../../../src/daemon/protocol';
 import {
   describeAccount,
+  describePrompt,
   describeSignIn,
   describeSignOut,
   formatAge,
@@ -119,6 +120,20 @@ test('only a provider with a sign-in is called signed out; others are not ready'
     } as Provider);
   assert.equal(line('device_code'), 'signed out');
   assert.deepEqual([line('none'), line('api_key'), line()], ['not ready', 'not ready', 'not ready']);
+});
+
+test('a prompt names the code and the page, or for an MCP server only the page', () => {
+  const prompt = { requestId: 1, provider: 'copilot', expiresAt: '2026-07-01T00:00:00Z' };
+  const page = 'https://github.com/login/device';
+  assert.equal(
+    describePrompt({ ...prompt, userCode: 'ABCD-1234', verificationUri: page }),
+    `enter the code ABCD-1234, which was copied, at [${page}](${page})`,
+  );
+  const other = 'https://auth.example.com/authorize?client_id=1';
+  assert.equal(
+    describePrompt({ ...prompt, provider: 'mcp:shop', host: 'auth.example.com', verificationUri: other }),
+    `sign in at [auth.example.com](${other})`,
+  );
 });
 
 test('a state that only a newer daemon has is shown by its name', () => {
