@@ -15,7 +15,7 @@
 (require 'jumpseat-ui)
 
 (defun jumpseat-history--make-item (row)
-  "Convert ROW of a list of conversations to an item of `jumpseat--ui-choose'."
+  "Convert ROW of a list of conversations to an item for `jumpseat--ui-choose'."
   (let ((turns (plist-get row :turns)))
     (list (plist-get row :title) row
           (string-join

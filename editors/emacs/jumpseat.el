@@ -12,7 +12,7 @@
 ;;; Commentary:
 
 ;; Chats with language models in Markdown buffers, and regions rewritten in
-;; place.  The package only talks to the jumpseat daemon, which handles HTTP,
+;; place.  The package talks only to the jumpseat daemon, which handles HTTP,
 ;; keys and providers for all your editors.
 ;;
 ;; `M-x jumpseat-install' installs the daemon if you do not have it, and

@@ -1,6 +1,7 @@
 /**
  * Properties and classes that VS Code has at run time but `@types/vscode` does not declare. Each is used only if it
- * exists. Only `isDefault` depends on proposed APIs: VS Code ignores it for an extension that may not use them.
+ * exists. Only `isDefault` depends on proposed APIs: VS Code ignores this key unless the extension is allowed to use such
+ * APIs.
  */
 import * as vscode from 'vscode';
 

@@ -24,7 +24,7 @@ interface UsageCounts {
 /** The stop reasons that the caller expects: its own limit, and a pause after which it asks again. */
 const EXPECTED: ReadonlySet<string> = new Set(['max_tokens', 'pause_turn']);
 
-/** Thrown for an answer that ended in a way that its reader may not expect. */
+/** Thrown if the caller would mistake an incomplete answer for a complete one. */
 class Incomplete extends Error {}
 
 /** Reports the deltas of one turn as parts: texts immediately, and tool calls when they are complete. */
@@ -90,8 +90,8 @@ export class Answer<P> {
 }
 
 /**
- * Throw `Incomplete` if the caller would mistake a broken answer for a complete one. The caller sees parts, but no stop
- * reason.
+ * Throw `Incomplete` if the caller would mistake an incomplete answer for a complete one: the caller sees the parts of an
+ * answer, but not its stop reason.
  *
  * @param limited whether the caller itself limited the length of the answer
  */

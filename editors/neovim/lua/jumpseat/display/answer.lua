@@ -111,8 +111,8 @@ local LABELS = { text_start = '…', thinking_start = 'thinking …', tool_use_s
 --- The deltas after which finished blocks are folded.
 local COMPLETE = { thinking_done = true, tool_use_done = true, block_done = true, done = true }
 
---- Write a batch of deltas in as few changes of the buffer as possible. Thinking and calls need changes of their own, because
---- they are folded as soon as they are written.
+--- Write a batch of deltas in as few changes to the buffer as possible. Thinking and calls are written separately,
+--- because they are folded as soon as they are written.
 ---@param deltas table[]
 function Answer:write(deltas)
   if not self.writer:is_valid() then return end

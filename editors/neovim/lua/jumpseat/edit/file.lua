@@ -61,7 +61,7 @@ end
 --- Return the file that one of these lines names.
 ---@param lines string[]
 ---@param known string[]
----@param may_be_new boolean whether the file may not exist yet
+---@param may_be_new boolean whether to accept a file that does not exist yet
 ---@return string?
 local function find_named(lines, known, may_be_new)
   for _, line in ipairs(lines) do
@@ -144,7 +144,7 @@ function M.find(block)
     return { name = find_existing(path, known) or files.to_absolute(path), lines = lines }
   end
   local labels = list_labels(block)
-  -- If the nearest line consists of a path and nothing else, the file may not exist yet.
+  -- If the nearest line consists of a path and nothing else, accept a file that does not exist yet.
   local is_title = labels[1] ~= nil and labels[1]:find('^[%s#*`]*[^%s`*]+[%s*`:]*$') ~= nil
   name = find_named(labels, known, false) or (is_title and find_named({ labels[1] }, known, true))
   name = name or find_similar(block.lines, known)

@@ -6,7 +6,7 @@ local M = {}
 --- far away would otherwise remove everything in between.
 local NEW_LINE, REMOVED_LINE, OTHER_LINE = -0.01, -0.25, -0.3
 --- The minimum score of a match. A line that is unique in the file scores 1 if the block's line is equal, and 0.71 if
---- the two only start with the same two words.
+--- the two lines have no more than their first two words in common.
 local LEAST = 0.6
 --- The similarity assumed for two lines that start with the same two words, such as the headers of a function with other
 --- parameters.

@@ -8,7 +8,7 @@ export class Rewrite {
   readonly sent: string;
   readonly lineEnding: LineEnding;
   span: Span;
-  /** The texts that the piece can have if the user only accepts hunks: the sent text, alone or with accepted hunks. */
+  /** The sent text, and the text of the piece after each accepted hunk. Any other text is a change by the user. */
   readonly #expected: Set<string>;
   #answer = '';
   #result: string | undefined;

@@ -7,7 +7,7 @@ export function convertLineEndings(text: string, lineEnding: LineEnding): string
   return text.replaceAll(/\r\n|\r|\n/g, lineEnding);
 }
 
-/** Remove a fence around the text written so far. This is only for the preview: the daemon's result is exact. */
+/** Remove a fence around the text written so far. Only the preview needs this: the daemon removes it from the result. */
 function removeFence(answer: string): string {
   return answer.replace(/^\s*(```|~~~)[^\n]*\n/, '').replace(/\n(```|~~~)\s*$/, '\n');
 }
