@@ -87,7 +87,7 @@ BRANCH is nil outside of branches."
           (jumpseat--get delta :error :message)))
 
 (defun jumpseat-answer--describe-rules (delta)
-  "List the files with the project's rules that DELTA names, or return nil."
+  "List the rule files that DELTA names, or return nil."
   (let ((rules (plist-get delta :rules)))
     (unless (seq-empty-p rules) (concat "rules: " (string-join rules ", ")))))
 

@@ -6,14 +6,14 @@ interface RunOptions {
   timeoutMs: number;
 }
 
-interface Ran {
+interface RunResult {
   code: number | null;
   /** The lines of stdout and stderr, in order of arrival. */
   lines: string[];
 }
 
 /** Run a program until it ends. Kills it at the time limit; `code` is then null. Rejects if it cannot be started. */
-export async function run(program: string, args: string[], options: RunOptions): Promise<Ran> {
+export async function run(program: string, args: string[], options: RunOptions): Promise<RunResult> {
   const child = spawn(program, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
     windowsHide: true,

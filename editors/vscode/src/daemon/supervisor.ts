@@ -206,11 +206,11 @@ export class Daemon implements Disposable {
       const connection = new Connection(child, log, this.#options.answers ?? {}, (method, params) => {
         this.#notify(method, params);
       });
-      session = { child, connection };
-      this.#session = session;
-      const begun = session;
+      const started: Session = { child, connection };
+      session = started;
+      this.#session = started;
       void child.exit.then((exit) => {
-        this.#handleExit(begun, exit);
+        this.#handleExit(started, exit);
       });
       this.#checkCurrent(generation);
       const info = await this.#initialize(connection);
