@@ -107,7 +107,7 @@ async def _find_saved_keys(client: Client, incomplete: str) -> list[CompletionIt
     keys = [
         ("default_provider", "The provider of chats that do not name one"),
         ("default_model", "The model of chats that do not name one"),
-        ("max_tokens", "The limit for all answers, in tokens"),
+        ("max_tokens", "The limit for each answer, in tokens"),
     ]
     keys += [(key, row["description"]) for key, row in await _list_setting_rows(client)]
     return match_prefix(incomplete, keys)

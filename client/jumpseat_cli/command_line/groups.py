@@ -99,8 +99,8 @@ class ListByDefault(CommandGroup):
     def _is_for_list(self, ctx: click.Context, args: list[str]) -> bool:
         """Whether the arguments belong to `list`.
 
-        They do if there are none, or if the first one is an option. If `list` takes words, or during shell
-        completion, the first one may be anything but a command.
+        They do if there are no arguments, or if the first one is an option. If `list` takes words, or during
+        shell completion, any first argument except a command belongs to `list`.
 
         Raises:
             click.UsageError: a command follows the options.

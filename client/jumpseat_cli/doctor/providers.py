@@ -82,8 +82,8 @@ async def _describe_unused(row: Mapping[str, Any]) -> list[Check]:
 def default_for(row: Mapping[str, Any], name: str | None) -> str | None:
     """Return the default model if requests for it go to this provider; None otherwise."""
     provider, colon, _ = (name or "").partition(":")
-    asked = provider == row["id"] if colon else row["isDefault"]
-    return name if asked else None
+    is_used = provider == row["id"] if colon else row["isDefault"]
+    return name if is_used else None
 
 
 async def _check(client: Client, row: Mapping[str, Any], chat: bool, default: str | None) -> list[Check]:

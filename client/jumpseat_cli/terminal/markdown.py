@@ -153,7 +153,7 @@ class _Region:
         """Erase the rows; return False if they cannot be erased."""
         self._measure()
         width, height = self._console.size
-        # Terminals that become narrower differ in how they wrap long rows, so the first row may be anywhere.
+        # A terminal that becomes narrower may wrap long rows in any way, so the first row may be anywhere.
         wrapped = max(self._lengths, default=0) > width and not _cuts_long_rows(os.environ)
         # A row that scrolled off the screen cannot be erased.
         safe = len(self._lengths) < height and not wrapped
@@ -233,9 +233,10 @@ class MarkdownOutput:
         self._staying = self._staying[len(block) :]
 
     def _erase(self) -> None:
-        """Erase the tail. If that is impossible, leave it on the screen, and continue printing after it.
+        """Erase the tail. If that is impossible, the rows that were drawn stay on the screen.
 
-        If it stays but only its last rows were drawn, the whole tail is printed again after them.
+        If they are the whole tail, printing continues after them. If they are only its last rows, the whole
+        tail is printed again.
         """
         if not self._region.erase() and self._region.whole:
             self._staying = self._drawn

@@ -13,8 +13,8 @@ from enum import Enum, auto
 SWALLOW_LIMIT = 256
 """Maximum number of characters dropped with an unfinished sequence; text resumes after them."""
 
-# This matches C0 controls except tab and line feed, DEL, C1 controls, and the bidirectional overrides and
-# isolates, which can disguise text. Right-to-left scripts display correctly without those.
+# This matches DEL, C1 controls, C0 controls except tab and line feed, and the bidirectional overrides and
+# isolates, which can disguise text. Right-to-left scripts display correctly without overrides and isolates.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 _SEQUENCE_8BIT = "\x9b"

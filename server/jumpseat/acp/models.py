@@ -46,7 +46,7 @@ async def require_provider(registry: Registry) -> None:
 async def list_models(registry: Registry) -> dict[str, str]:
     """Return the models to offer in a picker, as a mapping from id to name.
 
-    The models belong to ready providers. If a provider's list cannot be read, this returns the models that
+    The models belong to ready providers. For a provider whose list cannot be read, they are the models that
     the configuration names.
     """
     models, failures = await list_all_models(registry, await list_ready_providers(registry))

@@ -22,7 +22,7 @@ class HandshakeParams(Params):
 
     protocol_version: int
     client_capabilities: JsonObject = Field(default_factory=dict)
-    """The raw object. A capability with the value `{}` is present, so `{}` must not be treated as empty."""
+    """The raw object. A capability with the value `{}` is present, unlike one that is null or false."""
 
     client_info: ImplementationParam | None = None
 

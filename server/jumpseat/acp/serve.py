@@ -13,7 +13,7 @@ def main(argv: Sequence[str], *, not_shared: str | None = None) -> int:
 
     Args:
         argv: the arguments after the command's name.
-        not_shared: why this process serves the client instead of the shared daemon, for the log.
+        not_shared: why this process, and not the shared daemon, serves the client; for the log.
     """
     options = parse_flags(argv, "acp")
     import_daemon("jumpseat.acp.contract")

@@ -40,8 +40,8 @@ class AcpWorkspace(Workspace):
     async def find_unsaved(self, uris: Sequence[str] | None = None) -> Sequence[UnsavedFile]:
         """Return the files whose text in the client differs from the disk; see the base class.
 
-        If the client can write files, the result ends with the files whose texts do not differ, so that the
-        client also makes the changes to these files, and shows these changes.
+        If the client can write files, the files whose texts do not differ follow at the end, so that the
+        client makes the changes to these files too, and shows them.
         """
         if uris is None or not self._client.abilities.reads_files:
             return ()

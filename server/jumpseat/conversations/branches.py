@@ -38,7 +38,7 @@ def find_branches(family: Iterable[State], session_id: str) -> list[State]:
 
 
 def find_session(state: State) -> tuple[str, datetime]:
-    """Return the id of the session under which a conversation is listed, and the session's last use of it."""
+    """Return the id of the session under which a conversation is listed, and the time of the last use."""
     if state.id in state.sessions or not state.sessions:
         return state.id, _find_last_use(state, state.id)
     return max(((id_, use.at) for id_, use in state.sessions.items()), key=lambda each: each[1])

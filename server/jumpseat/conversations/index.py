@@ -59,7 +59,10 @@ RETRY_SECONDS = 1.0
 """The delay after which the indexing thread retries a failed transaction."""
 
 CLOSE_SECONDS = 1.0
+"""The time for which `close` waits for the lock, and the time limit for writing the pending changes."""
+
 CLEAN_AT_CLOSE_SECONDS = 5.0
+"""The time limit for cleaning in `close`."""
 
 
 class ConversationIndex:
@@ -150,6 +153,7 @@ class ConversationIndex:
     def _finish(self, tables: IndexTables) -> None:
         self._write_pending(tables, CLOSE_SECONDS)
         end = time.monotonic() + CLEAN_AT_CLOSE_SECONDS
+        # Clean up after the user's deletions now. A cleaning after pruning, which is due later, can wait.
         while (
             (at := read_due_time(tables)) is not None
             and at < time.time() + CLEAN_SECONDS
@@ -328,7 +332,7 @@ class ConversationIndex:
         return self._file
 
     def _synchronize(self, tables: IndexTables) -> None:
-        """Find the files that were changed or deleted without being indexed."""
+        """Find the files whose last change, or whose deletion, is not in these tables."""
         gone = tables.stamps()
         stale = [(id_, stamp) for id_, stamp in self._store.files() if gone.pop(id_, None) != stamp]
         self._stale = sorted(stale, key=lambda each: each[1])

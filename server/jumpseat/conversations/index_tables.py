@@ -38,9 +38,9 @@ LOCK_SECONDS = 1.0
 """The time for which a statement waits for another process. Most transactions take at most a tenth of it."""
 
 TEXTS_BITS = 20
-"""The number of low bits in a text's id. They number the text within its conversation.
+"""The number of low bits of a text's id, which are the number of the text within its conversation.
 
-The other bits are the number of the conversation.
+The high bits are the number of the conversation.
 """
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -22,7 +22,7 @@ class ConversationLibrary:
         self.store = ConversationStore(directory)
         self.store.listeners.append(self._on_change)
         self.last_used: dict[Hashable, str] = {}
-        """The conversation that each session used last; these are not pruned."""
+        """The conversation that each session used last. `prune` does not delete these conversations."""
 
         self._pruner = Pruner(self.store)
         self._lock = threading.Lock()

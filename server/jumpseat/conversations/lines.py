@@ -21,7 +21,7 @@ _BINARY: int = getattr(os, "O_BINARY", 0)
 _OPEN_FLAGS: int = getattr(os, "O_NOFOLLOW", 0) | _BINARY
 
 TORN = "torn"
-"""The type of the line that follows an incomplete line and states the length of that line in bytes."""
+"""The type of the line that follows an incomplete line and contains the incomplete line's size in bytes."""
 
 
 def encode_lines(lines: Iterable[Mapping[str, Any]]) -> bytes:

@@ -87,7 +87,7 @@ def place_turn(
             return Placing("continue", inputs, end)
     base = max(common)
     new = common[base]
-    # The last question got no output, so the messages may replace it.
+    # The last question got no output, so the client's new messages may replace it.
     if _is_empty(facts) and base >= facts.before_last and _has_content(messages[new:]):
         return Placing("continue", base, new)
     return Placing("fork", base, new)
@@ -132,7 +132,10 @@ def _find_common(
 def _match_next(
     ours: Sequence[Message], our_count: int, theirs: Sequence[Message], their_count: int, clean: Clean
 ) -> tuple[int, int] | None:
-    """Return how many of our next messages match how many of the client's; None if the next do not match."""
+    """Return how many of our next messages, and how many of the client's, have the same content.
+
+    One of the numbers is 0 if a message without content is skipped. Return None if nothing matches.
+    """
     if our_count == len(ours):
         return None
     mine = clean(ours[our_count])

@@ -28,7 +28,7 @@ BATCH_SECONDS = 0.1
 """The longest time for which a batch may hold the store's lock, not counting the scan of the directory."""
 
 PAUSE_SECONDS = 0.02
-"""The pause between two batches, in which waiting turns are written."""
+"""The pause between two batches, so that waiting turns can be written."""
 
 SCAN_SHARE = 0.01
 """The maximum CPU time of scans, as a share of the elapsed time."""

@@ -39,7 +39,7 @@ class TurnState:
     at: datetime
     owner: Owner
     before: int
-    """The number of messages before this turn's question; a retry has the same question."""
+    """The number of messages before this turn's question; a retry has the question of the turn before it."""
 
     inputs: int
     """The number of messages up to the end of this turn's question; the answer is not counted."""
@@ -106,7 +106,7 @@ class State:
 
     last: TurnState | None = None
     turn_ends: list[int] = field(default_factory=list)
-    """The numbers of messages before the answers, one number for each turn, including retries."""
+    """The number of messages before the answer of each turn; a retry is a turn of its own."""
 
     @property
     def answer(self) -> Message | None:

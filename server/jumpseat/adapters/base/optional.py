@@ -87,8 +87,8 @@ class ChecksSetup(Protocol):
     def check(self) -> Sequence[str]:
         """Return one sentence for each key of the provider's table that has no effect.
 
-        Must not send requests or read credentials. Each sentence, and the message of the error, begins with
-        the key that it is about, so that the daemon can report the line of the key.
+        Must not send requests or read credentials. Each sentence, and the message of a `ConfigError`, begins
+        with the key that it is about, so that the daemon can report the line of the key.
 
         Raises:
             ConfigError: a program or file is missing, or cannot be used.

@@ -27,7 +27,7 @@ class Replan(Exception):  # noqa: N818 - control flow between adapter and engine
     ) -> None:
         """
         Args:
-            reason: the change, in snake_case: `expired_token`, `refused_parameter:temperature`.
+            reason: the reason for a change, in snake_case: `expired_token`, `refused_parameter:temperature`.
             error: raised if the engine does not try again.
             request: the changed request; None if only the adapter changed (a new token).
             warning: warns the user of parts that the changed request leaves out.

@@ -30,7 +30,10 @@ SLOTS = 2
 """The number of concurrent chats. llama.cpp lets further chats wait until a slot is free."""
 
 SPARE_MEMORY_BYTES = 2 << 30
-"""The memory to leave for other programs. A second slot needs this, plus twice the model file's size."""
+"""The memory to leave for other programs.
+
+There is a second slot only if the machine has this much memory plus twice the size of the model's file.
+"""
 
 PASSED_ON_VARIABLES = frozenset(
     {

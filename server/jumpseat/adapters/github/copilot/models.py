@@ -60,7 +60,7 @@ def read_models(answer: Any, provider: str) -> list[ModelInfo]:
 
 
 def find_included_model(models: Sequence[ModelInfo]) -> str | None:
-    """Return the first model in pickers that costs nothing beyond the plan."""
+    """Return the first usable model that pickers show and that costs nothing beyond the plan."""
     offered = [model for model in models if model.picker_enabled and can_be_used(model)]
     return next((model.model for model in offered if model.billing and cost(model) == 0), None)
 

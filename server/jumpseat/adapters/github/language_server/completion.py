@@ -56,7 +56,7 @@ class Completions:
         Args:
             provider: the configured provider's id.
             server: the provider's server.
-            silence_seconds: the longest time without a report.
+            silence_seconds: the time without a report or a response after which a request fails.
         """
         self._provider = provider
         self._server = server

@@ -26,7 +26,7 @@ The daemon itself has only half a second to end.
 """
 
 STOP_SECONDS = 0.3
-"""The process is killed if it has not ended this long after `shutdown`. It usually takes 0.1 s."""
+"""The time that the process has to end after `shutdown`; then it is killed. It usually takes 0.1 s."""
 
 MAX_LAST_WORDS_CHARACTERS = 600
 MAX_LINE_CHARACTERS = 2000

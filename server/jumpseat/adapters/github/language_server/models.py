@@ -167,8 +167,9 @@ def read_models(answer: Any, provider: str, *, completion: bool = False) -> list
     Args:
         answer: the result, `[row, …]`.
         provider: the configured provider's id.
-        completion: if True, return only models of completions, at least one. If False, return the models of
-            chats, followed by the models of completions, which are hidden from pickers.
+        completion: if True, return only the models of completions or, if the response has none, an entry that
+            stands for the server's unnamed model. If False, return the models of chats, followed by the
+            models of completions, which are hidden from pickers.
 
     Raises:
         ProtocolError: the response has no array of rows.

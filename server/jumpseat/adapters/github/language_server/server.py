@@ -69,8 +69,8 @@ class LanguageServer:
             client: returns the attached client; called when the server is started.
             on_notification: called with method and params, in the order of arrival, even before the server is
                 ready; not for `$/progress`.
-            on_request: called with method and params, each in a task of its own; returns the result or raises
-                `RpcError`.
+            on_request: called with method and params, for each request in a separate task; returns the result
+                or raises `RpcError`.
             clock: returns seconds, for the budget of starts.
         """
         self._provider = provider
