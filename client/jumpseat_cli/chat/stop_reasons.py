@@ -17,7 +17,7 @@ class _Reason:
     """The hint after an edit."""
 
     unkept: str | None = None
-    """The hint after a chat that is not kept, if it differs."""
+    """The hint after a chat that is not kept; None if it is the same as `chat`."""
 
 
 _GO_ON = "to continue it, send `Go on.`"

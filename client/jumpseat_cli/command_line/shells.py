@@ -18,6 +18,7 @@ class Bash(BashComplete):
     """Completion for bash that joins the words that bash has split, such as model names."""
 
     _split_off = ""
+    """The start of the typed word that bash keeps as it is, so that completions must leave it out."""
 
     def get_completion_args(self) -> tuple[list[str], str]:
         """Return the finished arguments and the one being typed, with split words joined again."""
@@ -26,7 +27,7 @@ class Bash(BashComplete):
             return join_words(arguments), ""
         *before, whole = join_words([*arguments, typed])
         if whole != typed:
-            # bash replaces only the last part.
+            # bash replaces only the part after the last colon or equals sign.
             self._split_off = whole if _is_break(typed) else whole.removesuffix(typed)
             if whole.startswith("-"):
                 # click completes `--option=value` with the value alone.

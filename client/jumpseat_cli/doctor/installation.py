@@ -16,7 +16,7 @@ from jumpseat import __version__
 from jumpseat.chat import Check, ConfigError
 from jumpseat.config.editing import ConfigurationFile
 from jumpseat.system.paths import Places, places_of_process
-from jumpseat_cli.doctor.report import Subject
+from jumpseat_cli.doctor.report import ReportSection
 from jumpseat_cli.doctor.versions import LIBRARIES
 
 PASSED_VARIABLES = ("PATH", "HOME", "USERPROFILE", "SYSTEMROOT", "LANG")
@@ -26,11 +26,11 @@ PROGRAM_SECONDS = 3.0
 LOW_DISK_BYTES = 100_000_000
 
 
-async def check_installation() -> Subject:
+async def check_installation() -> ReportSection:
     """Check versions, the program on the PATH, directories and the keyring."""
     places = places_of_process()
     program, keyring = await asyncio.gather(_check_program(), _check_keyring())
-    return Subject(
+    return ReportSection(
         "Installation", [_check_version(), _check_libraries(), program, *_check_directories(places), keyring]
     )
 
@@ -151,7 +151,7 @@ async def _check_keyring() -> Check:
     return Check("keyring", True, f"The keyring is {name}.")
 
 
-async def check_configuration(config: Path | None) -> Subject:
+async def check_configuration(config: Path | None) -> ReportSection:
     """Check the configuration file for mistakes."""
     from jumpseat.providers.checkup import check_file
     from jumpseat.system.environment import environment_of_process
@@ -162,7 +162,7 @@ async def check_configuration(config: Path | None) -> Subject:
         checks = [Check("file", True, f"The configuration file is {checkup.file}.")]
     checks += [Check("error", False, _sentence(fault)) for fault in checkup.errors]
     checks += [Check("warning", None, _sentence(fault)) for fault in checkup.warnings]
-    return Subject("Configuration", checks)
+    return ReportSection("Configuration", checks)
 
 
 def read_default_model(config: Path | None) -> str | None:
@@ -183,7 +183,7 @@ def _clients(count: int) -> str:
     return f"{count} client{'' if count == 1 else 's'}"
 
 
-def check_shared_daemon() -> Subject:
+def check_shared_daemon() -> ReportSection:
     """Check the daemon that all clients share, without starting it."""
     from jumpseat.hub import command
 
@@ -191,7 +191,7 @@ def check_shared_daemon() -> Subject:
         status = command.daemon_status()
     except command.NoAnswerError as error:
         hint = "Run `jumpseat daemon stop`."
-        return Subject("Daemon", [Check("daemon", False, str(error), hint)])
+        return ReportSection("Daemon", [Check("daemon", False, str(error), hint)])
     checks = [Check("daemon", None, "The shared daemon was not running.")]
     if status["running"]:
         where = f"process {status['pid']}, {_clients(len(status['clients']))}, socket {status['socket']}"
@@ -200,4 +200,4 @@ def check_shared_daemon() -> Subject:
         text = f"Another daemon serves clients: jumpseat {other['version']}, process {other['pid']}."
         hint = "Restart the editors that use it, or stop all daemons with `jumpseat daemon stop`."
         checks.append(Check("daemon", None, text, hint))
-    return Subject("Daemon", checks)
+    return ReportSection("Daemon", checks)

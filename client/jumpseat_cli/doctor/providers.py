@@ -10,7 +10,7 @@ from typing import Any
 
 from jumpseat.chat import Check
 from jumpseat_cli.daemon.rows import is_included
-from jumpseat_cli.doctor.report import Subject
+from jumpseat_cli.doctor.report import ReportSection
 from jumpseat_client import Client, ClientError
 
 DIAGNOSIS_SECONDS = 15.0
@@ -25,7 +25,7 @@ QUESTION_TOKENS = 64
 
 async def check_providers(
     client: Client, *, only: str | None, chat: bool, default_model: str | None
-) -> AsyncIterator[Subject]:
+) -> AsyncIterator[ReportSection]:
     """Check the providers concurrently, and yield the result for each, in the daemon's order.
 
     A built-in provider that is not set up gets one line, and no request is sent to it.
@@ -61,13 +61,13 @@ async def check_providers(
         for row, task in zip(chosen, tasks, strict=True):
             default = ", the default" if row["isDefault"] else ""
             title = f"Provider {row['id']} ({row['kind']}{default})"
-            yield Subject(title, await task, row["id"])
+            yield ReportSection(title, await task, row["id"])
         if not used:
             hint = (
                 "Run `jumpseat login` for GitHub Copilot, `jumpseat local install` for a local model, "
                 "or `jumpseat config init` for others."
             )
-            yield Subject("Providers", [Check("providers", False, "No provider is ready.", hint)])
+            yield ReportSection("Providers", [Check("providers", False, "No provider is ready.", hint)])
     finally:
         for task in tasks:
             task.cancel()

@@ -1,4 +1,4 @@
-"""The report: checks by subject, without secrets or the path of the user's home directory."""
+"""The report: sections of checks, without secrets or the path of the user's home directory."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ SLOW_MS = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
-    """A section of the report: the checks of one subject."""
+class ReportSection:
+    """A section of the report: related checks under one title."""
 
     title: str
     checks: Sequence[Check]
@@ -35,7 +35,7 @@ class Subject:
         """The number of failed checks."""
         return sum(check.ok is False for check in self.checks)
 
-    def rewrite_texts(self, rewrite: Any) -> Subject:
+    def rewrite_texts(self, rewrite: Any) -> ReportSection:
         """Return a copy with every message and hint rewritten."""
         checks = [
             replace(
@@ -48,7 +48,7 @@ class Subject:
         return replace(self, checks=checks)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the subject in its JSON form."""
+        """Return the section in its JSON form."""
         shaped: dict[str, Any] = {"title": self.title}
         if self.provider is not None:
             shaped["provider"] = self.provider
@@ -80,7 +80,7 @@ def make_redactor(redact: Callable[[str], str]) -> Callable[[str], str]:
     return rewrite
 
 
-def show_section(section: Subject) -> None:
+def show_section(section: ReportSection) -> None:
     """Print one section of the report."""
     _print(click.style(section.title, bold=True))
     marks = MARKS if can_print("✓✗") else WORDS

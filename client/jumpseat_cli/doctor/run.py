@@ -16,7 +16,7 @@ from jumpseat_cli.doctor.installation import (
     read_default_model,
 )
 from jumpseat_cli.doctor.providers import check_providers
-from jumpseat_cli.doctor.report import Subject, make_redactor, show_section, show_summary
+from jumpseat_cli.doctor.report import ReportSection, make_redactor, show_section, show_summary
 from jumpseat_cli.doctor.tools import check_tools
 from jumpseat_cli.terminal.failures import FAILED, OK, print_json
 from jumpseat_cli.terminal.output import make_spinner
@@ -70,7 +70,7 @@ async def examine(
 
 async def _check_sections(
     provider: str | None, config: Path | None, chat: bool, daemon_command: Sequence[str]
-) -> AsyncIterator[Subject]:
+) -> AsyncIterator[ReportSection]:
     yield await check_installation()
     configuration = await check_configuration(config)
     yield configuration
@@ -85,6 +85,6 @@ async def _check_sections(
     except ClientError as error:
         if str(error) in {check.message for check in configuration.checks}:
             message = "The providers were not checked, because the configuration file cannot be read."
-            yield Subject("Providers", [Check("daemon", None, message)])
+            yield ReportSection("Providers", [Check("daemon", None, message)])
         else:
-            yield Subject("Providers", [Check("daemon", False, str(error), error.hint)])
+            yield ReportSection("Providers", [Check("daemon", False, str(error), error.hint)])

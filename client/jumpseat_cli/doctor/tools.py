@@ -7,7 +7,7 @@ from typing import Any
 
 from jumpseat.chat import Check
 from jumpseat_cli.daemon.rows import describe_state, is_mcp_server
-from jumpseat_cli.doctor.report import Subject
+from jumpseat_cli.doctor.report import ReportSection
 from jumpseat_client import Client, ClientError
 
 START_SECONDS = 60.0
@@ -17,7 +17,7 @@ In addition, the configuration limits the start of each MCP server, by default t
 """
 
 
-async def check_tools(client: Client) -> Subject | None:
+async def check_tools(client: Client) -> ReportSection | None:
     """Start all servers, then check every MCP server, and any other server that is not running.
 
     Return None if there is nothing to check.
@@ -25,10 +25,10 @@ async def check_tools(client: Client) -> Subject | None:
     try:
         listed = await client.request("tools/list", {"refresh": True}, timeout=START_SECONDS)
     except ClientError as error:
-        return Subject("Tools", [Check("tools", False, str(error), error.hint)])
+        return ReportSection("Tools", [Check("tools", False, str(error), error.hint)])
     servers = (each for each in listed["servers"] if is_mcp_server(each) or each["state"] != "running")
     checks = [_check_server(server, listed["tools"]) for server in servers]
-    return Subject("Tools", checks) if checks else None
+    return ReportSection("Tools", checks) if checks else None
 
 
 def _check_server(server: Mapping[str, Any], tools: Sequence[Mapping[str, Any]]) -> Check:

@@ -94,7 +94,7 @@ def _expand_pattern(argument: str) -> list[Path]:
     path = _path(argument)
     # A file that exists is meant literally, even if its name is a valid pattern.
     if not _exists(path) and glob.has_magic(argument):
-        # In `glob.glob`, as in shells, `*` does not match hidden files. In `Path.glob`, it does.
+        # In `glob.glob`, as in shells, `*` does not match hidden files; `Path.glob` would return them.
         found = [Path(each) for each in sorted(glob.glob(str(path), recursive=True))]  # noqa: PTH207
         if files := [each for each in found if each.is_file()]:
             return files

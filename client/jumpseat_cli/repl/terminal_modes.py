@@ -12,7 +12,7 @@ if sys.platform != "win32":
 
 
 class QuietTerminal:
-    """Keeps the terminal from echoing keys in a `with` block, because they would appear inside an answer.
+    """A `with` block in which the terminal does not echo keys, because they would appear inside an answer.
 
     The next prompt receives the typed keys. On Windows the block does nothing.
     """

@@ -63,7 +63,7 @@ class AcpClient(Session):
     """A client with its open conversations."""
 
     abilities: ClientAbilities = field(default_factory=ClientAbilities)
-    open: dict[str, AcpConversation] = field(default_factory=dict)
+    open_conversations: dict[str, AcpConversation] = field(default_factory=dict)
     """The open conversations by id."""
 
     pending_sign_in: asyncio.Future[None] | None = None
@@ -83,7 +83,7 @@ class AcpClient(Session):
         Raises:
             UnknownSessionError: the conversation is not open.
         """
-        found = self.open.get(conversation_id)
+        found = self.open_conversations.get(conversation_id)
         if found is None:
             raise UnknownSessionError(conversation_id)
         return found
@@ -119,7 +119,7 @@ class AcpClient(Session):
     async def aclose(self) -> None:
         """Close the connection, and release the servers of all conversations."""
         await Session.aclose(self)
-        for conversation in self.open.values():
+        for conversation in self.open_conversations.values():
             self.release_servers(conversation)
         if self._releases:
             await asyncio.wait(self._releases)

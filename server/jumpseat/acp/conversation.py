@@ -35,7 +35,7 @@ class AcpConversation:
     directory: Path
     additional_directories: Sequence[Path] = ()
     branch: str = ""
-    """The id of the kept conversation that contains the last turn: this one, or a fork of it."""
+    """The id of the kept conversation that contains the last turn: `id`, or the id of a fork."""
 
     messages: tuple[Message, ...] = ()
     system: str | None = None
@@ -59,25 +59,25 @@ class AcpConversation:
     """The client's tool servers for this conversation, by name."""
 
     turn: LatestPrompt | None = None
-    shown_calls: set[str] = field(default_factory=set)
+    shown_call_ids: set[str] = field(default_factory=set)
     """The ids of the tool calls that were sent to the client."""
 
     def __post_init__(self) -> None:
         self.branch = self.branch or self.id
 
-    def name_call(self, call_id: str) -> str:
-        """Choose an id for a tool call, unique in this conversation; add it to `shown_calls` and return it.
+    def make_call_id(self, call_id: str) -> str:
+        """Return an id for a tool call that is unique in this conversation, and add it to `shown_call_ids`.
 
         Args:
-            call_id: the id from the provider. Some providers restart their numbering in each answer, so the
-                id may not be unique.
+            call_id: the provider's id of the call. Some providers restart their numbering in each answer, so
+                it may not be unique.
         """
-        name, number = call_id, 1
-        while name in self.shown_calls:
+        unique_id, number = call_id, 1
+        while unique_id in self.shown_call_ids:
             number += 1
-            name = f"{call_id}_{number}"
-        self.shown_calls.add(name)
-        return name
+            unique_id = f"{call_id}_{number}"
+        self.shown_call_ids.add(unique_id)
+        return unique_id
 
     @property
     def choices(self) -> dict[str, Any]:

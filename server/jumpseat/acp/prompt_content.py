@@ -57,7 +57,7 @@ def _read_resource(resource: ResourceParam) -> ContentBlock:
         return DocumentBlock(blob, media_type, name=resource.uri.rpartition("/")[2])
     try:
         return ContextBlock(base64.b64decode(blob, validate=True).decode(), uri=resource.uri)
-    except ValueError:  # It is not base64, or not text.
+    except ValueError:  # The blob is not base64, or not text.
         return TextBlock(resource.uri)
 
 

@@ -52,7 +52,7 @@ class _MessageSender:
         self._conversation = conversation
         self._kinds = kinds
         self._ids: dict[str, str] = {}
-        """The id that `name_call` chose for each call, by the provider's id of the call."""
+        """The id that `make_call_id` returned for each call, by the provider's id of the call."""
 
     def send(self, message: Message) -> None:
         message_id, tools = str(uuid4()), _list_tools(message)
@@ -80,7 +80,7 @@ class _MessageSender:
         if tool is not None:
             server, _, name = tool.partition("/")
             title = summarize_call(server, name, arguments)
-        call_id = self._ids[block.id] = self._conversation.name_call(block.id)
+        call_id = self._ids[block.id] = self._conversation.make_call_id(block.id)
         self._update(
             "tool_call",
             toolCallId=call_id,

@@ -125,7 +125,7 @@ class TurnCalls:
                 offered.tool.title or f"{offered.server.name}/{offered.tool.name}",
                 offered.tool.kind,
             )
-        call = _ShownCall(self._conversation.name_call(event.id), make_title(title), kind)
+        call = _ShownCall(self._conversation.make_call_id(event.id), make_title(title), kind)
         self._calls[event.id] = call
         self._send("tool_call", call, status="pending")
 

@@ -68,7 +68,7 @@ class AcpWorkspace(Workspace):
         try:
             saved, form = await run_blocking(_read_stored, path)
         except (OSError, NotTextError):
-            return None  # It is a device, too large, or not text, so the client's text may be garbage.
+            return None  # The file is a device, too large, or not text, so the client's text may be garbage.
         text = await read_text(self._client, self._conversation, path)
         if text is None:
             return None

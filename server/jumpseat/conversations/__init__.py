@@ -1,4 +1,7 @@
-"""Kept conversations: a record of chats. Only kept sessions continue from it; other chats never read it."""
+"""Kept conversations: a record of chats.
+
+Only ACP sessions are restored from it. In any other chat, the client sends all messages itself.
+"""
 
 from typing import TYPE_CHECKING
 

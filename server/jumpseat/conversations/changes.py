@@ -11,7 +11,7 @@ from jumpseat.system.watch import Stamp
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change of one conversation, made by this process."""
+    """A change of one conversation; also the form in which `snapshot` returns a whole conversation."""
 
     id: str
     row: Row | None

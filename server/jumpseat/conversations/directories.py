@@ -21,7 +21,7 @@ def resolve_links(directory: str) -> str:
     """Return the directory with its links resolved, as far as it exists."""
     try:
         return os.path.realpath(directory)
-    except (OSError, ValueError):  # It contains a null byte or, on Windows, a loop of links.
+    except (OSError, ValueError):  # The path contains a null byte or, on Windows, a loop of links.
         return directory
 
 

@@ -33,7 +33,10 @@ _COPY = re.compile(r"(?P<aside>.+)\.damaged-[^.]+|\.(?P<unfinished>.+)\.[0-9a-f]
 """Matches a damaged file that was set aside, or a temporary file that a killed process left behind."""
 
 _HEAD = 256
-"""The number of bytes at the start of a file that identify it: they contain the id and the creation time."""
+"""The length, in bytes, of the start by which a file is recognized.
+
+The start contains the conversation's id and creation time.
+"""
 
 
 def is_id(text: str) -> bool:

@@ -43,7 +43,7 @@ class NewTurn:
 
     client: str | None = None
     session: str | None = None
-    """The id of the kept session that continues this conversation. It can be the id of the conversation."""
+    """The id of the kept session that continues this conversation; both may have the same id."""
 
     choices: Mapping[str, Any] = field(default_factory=dict)
     """The session's choices, such as its model. They are restored with the session."""

@@ -46,10 +46,10 @@ class TurnState:
 
     is_open: bool = True
     failed: bool = False
-    """Whether it ended with an error or was cancelled."""
+    """Whether the turn ended with an error or was cancelled."""
 
     answered: bool = False
-    """Whether it ended successfully, or failed with some content."""
+    """Whether the turn ended successfully, or failed with some content."""
 
     partial: list[ContentBlock] = field(default_factory=list)
     """The answer so far, while the turn is open."""

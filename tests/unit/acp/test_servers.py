@@ -37,7 +37,7 @@ async def test_the_servers_of_a_client_end_with_its_connection(home: Path, tmp_p
     )
     command, *args = mcp_server.command("--record", str(record.path))
     servers = create_servers(client, [StdioServerParam(name="fake", command=command, args=args)])
-    client.open["one"] = AcpConversation("one", tmp_path, servers=servers)
+    client.open_conversations["one"] = AcpConversation("one", tmp_path, servers=servers)
     host = make_host(environment=environment, allow=["fake/*"])
     context = CallContext(environment, Workspace([tmp_path]), "one")
     tools = host.begin_turn(["fake/*"], context, turn_id="t", own_servers=servers)

@@ -116,19 +116,19 @@ def _open(client: AcpClient, params: SetupParams, conversation_id: str) -> AcpCo
         servers = create_servers(client, params.mcp_servers)
     _close(client, conversation_id)
     conversation = AcpConversation(conversation_id, directory, more, servers=servers)
-    client.open[conversation_id] = conversation
+    client.open_conversations[conversation_id] = conversation
     return conversation
 
 
 def _close(client: AcpClient, conversation_id: str) -> None:
-    if (conversation := client.open.pop(conversation_id, None)) is not None:
+    if (conversation := client.open_conversations.pop(conversation_id, None)) is not None:
         client.cancel_prompt(conversation)
         client.release_servers(conversation)
 
 
 async def _end_prompt(client: AcpClient, conversation_id: str) -> None:
     """Cancel the running prompt of a conversation, if there is one, and wait until it has ended."""
-    conversation = client.open.get(conversation_id)
+    conversation = client.open_conversations.get(conversation_id)
     if conversation is not None and conversation.turn is not None:
         client.cancel_prompt(conversation)
         await conversation.turn.entry.finished.wait()

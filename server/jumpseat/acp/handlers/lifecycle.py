@@ -75,7 +75,7 @@ async def initialize(client: AcpClient, call: MethodCall[HandshakeParams]) -> di
 
 def cancel_request(client: AcpClient, call: MethodCall[CancelRequestParams]) -> None:
     """Cancel a request, unless it is unknown or finished."""
-    for conversation in client.open.values():
+    for conversation in client.open_conversations.values():
         if conversation.turn is not None and conversation.turn.request_id == call.params.request_id:
             client.cancel_prompt(conversation)
             return
@@ -85,14 +85,14 @@ def cancel_request(client: AcpClient, call: MethodCall[CancelRequestParams]) -> 
 def _make_listener(client: AcpClient) -> ConfigurationListener:
     def on_change(before: Config) -> None:
         if client.registry.config.offered_prompts != before.offered_prompts:
-            for conversation in client.open.values():
+            for conversation in client.open_conversations.values():
                 announce_commands(client, conversation)
         for fault in list_faults(client.registry.config, before):
             on_fault(fault)
         _announce_all_options(client)
 
     def on_fault(message: str) -> None:
-        for conversation in client.open.values():
+        for conversation in client.open_conversations.values():
             client.notify(conversation.id, "error", message)
 
     return ConfigurationListener(on_fault, on_change)
@@ -105,8 +105,8 @@ def _announce_models(client: AcpClient, change: Change) -> None:
 
 def _announce_all_options(client: AcpClient) -> None:
     async def announce() -> None:
-        for conversation in list(client.open.values()):
+        for conversation in list(client.open_conversations.values()):
             await announce_options(client, conversation)
 
-    if client.open:
+    if client.open_conversations:
         client.run_in_background("announcing options", announce)

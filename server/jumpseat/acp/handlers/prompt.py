@@ -28,7 +28,7 @@ def reserve_prompt(client: AcpClient, call: MethodCall[PromptParams]) -> None:
     """
     call.entry.turn_id = uuid4().hex
     client.turns[call.entry.turn_id] = call.request_id
-    conversation = client.open.get(call.params.session_id)
+    conversation = client.open_conversations.get(call.params.session_id)
     if conversation is None:
         return  # The handler reports the unknown session.
     running = conversation.turn
@@ -65,6 +65,6 @@ async def _answer(client: AcpClient, conversation: AcpConversation, call: Method
 
 def cancel(client: AcpClient, call: MethodCall[ConversationIdParams]) -> None:
     """Cancel the running prompt of a conversation, if there is one."""
-    conversation = client.open.get(call.params.session_id)
+    conversation = client.open_conversations.get(call.params.session_id)
     if conversation is not None:
         client.cancel_prompt(conversation)

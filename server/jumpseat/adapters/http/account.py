@@ -11,7 +11,7 @@ from jumpseat.config.values import is_costly
 
 
 class KeyAccount(Account):
-    """The account of a provider whose API key, if it needs one, is in the configuration."""
+    """The account of a provider that has its API key in the configuration, or does not need a key."""
 
     auth_method = "api_key"
 

@@ -323,7 +323,7 @@ class EndpointAdapter(Adapter):
         """
 
         async def attempt() -> T:
-            call = await self._requests.call(method, path, body)
+            call = await self._requests.build_call(method, path, body)
             since = self._values.read_count
             try:
                 return await ask(self._http, call, provider=self._provider)

@@ -139,7 +139,7 @@ class HttpAdapter(EndpointAdapter):
         Raises:
             ConfigError: the key, a configured header or a part of the URL cannot be read.
         """
-        return await self._requests.call(method, path, body)
+        return await self._requests.build_call(method, path, body)
 
     # -- the hooks
 

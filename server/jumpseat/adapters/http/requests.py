@@ -109,7 +109,9 @@ class EndpointRequests:
             self._last_url, self._credentials_of_url = url, hide_credentials(url)
         return url
 
-    async def call(self, method: str, path: str, body: Any = None, model: str | None = None) -> HttpCall:
+    async def build_call(
+        self, method: str, path: str, body: Any = None, model: str | None = None
+    ) -> HttpCall:
         """Build a request other than a chat, below the base URL.
 
         Raises:

@@ -139,11 +139,11 @@ class LocalAdapter(Adapter):
             from jumpseat.adapters.http.routes.infill import refine_infill
             from jumpseat.dialects.infill import InfillDecoder, encode_llama, read_llama_piece
 
-            call = self._call(server, "/infill", encode_llama(request))
+            call = self._build_call(server, "/infill", encode_llama(request))
             decoder = InfillDecoder(self._provider, request.model, read_llama_piece)
             refine = refine_infill(self._provider, request.model)
         else:
-            call = self._call(server, "/v1/chat/completions", encode(request, self._facts))
+            call = self._build_call(server, "/v1/chat/completions", encode(request, self._facts))
         # If the chat is cancelled, closing the connection stops the generation, after at most one more token
         # (measured).
         answer = stream_events(self._http, call, decoder, provider=self._provider, refine=refine)
@@ -167,7 +167,7 @@ class LocalAdapter(Adapter):
             server = None
         if server is None:
             return -1
-        call = self._call(server, "/v1/chat/completions/input_tokens", encode(request, self._facts))
+        call = self._build_call(server, "/v1/chat/completions/input_tokens", encode(request, self._facts))
         return await ask_for_count(self._http, call, provider=self._provider)
 
     async def list_models(self) -> list[ModelInfo]:
@@ -215,7 +215,7 @@ class LocalAdapter(Adapter):
         if held is not None:
             await held.release()
 
-    def _call(self, server: LocalServer, path: str, body: Mapping[str, Any]) -> HttpCall:
+    def _build_call(self, server: LocalServer, path: str, body: Mapping[str, Any]) -> HttpCall:
         return HttpCall(
             "POST",
             f"{server.address}{path}",

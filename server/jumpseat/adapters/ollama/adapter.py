@@ -99,7 +99,7 @@ class OllamaAdapter(EndpointAdapter):
             return known
         seconds = min(SHOW_SECONDS, self._config.timeout or SHOW_SECONDS)
         try:
-            call = await self._requests.call("POST", "/api/show", {"model": model}, model)
+            call = await self._requests.build_call("POST", "/api/show", {"model": model}, model)
             answer = await self._fetch_shared(f"/api/show {model}", replace(call, timeout=seconds))
         except ChatError:
             # Continue without the facts. The chat may still succeed: a proxy may pass on only /api/chat. If

@@ -16,9 +16,9 @@ from jumpseat.system.environment import environment_of_process
 from jumpseat.system.secrets import redact
 from jumpseat_cli.doctor.installation import check_configuration, check_installation, programs_on_path
 from jumpseat_cli.doctor.providers import choose_model, default_for
-from jumpseat_cli.doctor.report import Subject, make_redactor, show_section
+from jumpseat_cli.doctor.report import ReportSection, make_redactor, show_section
 
-SECTION = Subject(
+SECTION = ReportSection(
     "Title", [Check("a", True, "good"), Check("b", False, "bad", "Do it."), Check("c", None, "so")]
 )
 
@@ -82,7 +82,7 @@ def test_a_narrow_terminal_wraps_at_words(
     monkeypatch.setenv("COLUMNS", "40")
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    show_section(Subject("Title", [Check("a", True, "word " * 20, "hint " * 20)]))
+    show_section(ReportSection("Title", [Check("a", True, "word " * 20, "hint " * 20)]))
     lines = capsys.readouterr().out.splitlines()
 
     assert max(map(len, lines)) < 40

@@ -61,7 +61,7 @@ class Completions:
         self._provider = provider
         self._server = server
         self._silence_seconds = silence_seconds
-        # A document may be open only once, but a cancelled infill and the next one may overlap.
+        # A document must not be opened twice, but a cancelled infill and the next one can overlap.
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[StreamEvent]:

@@ -233,7 +233,7 @@ class LanguageServerIdentity:
                     self._kind = kind
                     self._checking.start(self._check_locally)
             case "copilot/quotaChange":
-                self._note_account(params)
+                self._store_account(params)
             case "signInWithDeviceFlowProgress" if self._signing_in is not None:
                 self._signing_in.handle_notification(params)
 
@@ -281,7 +281,7 @@ class LanguageServerIdentity:
             except RpcError as error:
                 logger.info("plan and quotas of %s are unknown: %s", self._hosts.provider, error.message)
             else:
-                self._note_account(answer if isinstance(answer, Mapping) else {})
+                self._store_account(answer if isinstance(answer, Mapping) else {})
         return self._report()
 
     async def _check(self, connection: ServerConnection, options: Mapping[str, bool]) -> None:
@@ -295,7 +295,7 @@ class LanguageServerIdentity:
         self._store_report(connection, read_sign_in(answer))
 
     def _store_report(self, connection: ServerConnection | None, now: SignInReport) -> None:
-        """Store a report of the server, supplemented by the previous report."""
+        """Store a report of the server. The previous report may override it, or add a reason to it."""
         before = self._sign_in if self._reported_by is connection else None
         if before is not None:
             is_refused = before.state in ("not_authorized", "expired")
@@ -320,7 +320,7 @@ class LanguageServerIdentity:
     def _state(self) -> AuthState:
         return self._sign_in.state if self._sign_in is not None else "signed_out"
 
-    def _note_account(self, answer: Mapping[str, Any]) -> None:
+    def _store_account(self, answer: Mapping[str, Any]) -> None:
         """Store plan and quotas. Report the status if the plan changed, or a quota crossed a threshold."""
         self._plan = read_plan(answer) or self._plan
         fresh = read_quotas(answer)

@@ -95,7 +95,7 @@ class DeviceSignIn:
         try:
             await asyncio.wait({flow, self._code}, timeout=CODE_SECONDS, return_when=asyncio.FIRST_COMPLETED)
             if flow.done():
-                return await flow  # The server is already signed in, or it failed.
+                return await flow  # The server is already signed in, or the request failed.
             if not self._code.done():
                 raise ConnectionError(
                     f"The language server did not send a code for the sign-in within {CODE_SECONDS:g} s.",
