@@ -187,6 +187,7 @@ class _Conversion:
             previous = word
 
     def _hide_in_argument(self, word: str, previous: str) -> str:
+        """Return an argument with `***` in place of a secret; `previous` is the argument before it."""
         hidden = word
         option, assigned, header = (pattern.fullmatch(word) for pattern in (_OPTION, _ASSIGNMENT, _HEADER))
         parts = option or assigned or header

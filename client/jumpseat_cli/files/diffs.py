@@ -24,6 +24,7 @@ def diff_texts(old: str, new: str, old_name: str, new_name: str) -> Iterator[str
         return
     yield f"--- {old_name}"
     yield f"+++ {new_name}"
+    # Leave out the equal lines at the beginning and the end, except those that are shown around a change.
     first, rest = max(start - CONTEXT, 0), max(end - CONTEXT, 0)
     hunks = _find_hunks(before[first : len(before) - rest], after[first : len(after) - rest])
     for hunk in hunks:

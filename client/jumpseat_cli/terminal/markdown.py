@@ -102,7 +102,7 @@ class _Rows:
             text: complete Markdown that does not depend on earlier output.
             boxes: whether to keep spaces that have a background colour, so that the colour fills its box.
                 Rows that are erased later must not keep these spaces, which fill the row: a key that is
-                echoed at the end of a full row would wrap it.
+                echoed at the end of a full row would begin another row.
         """
         self._text = text
         self._boxes = boxes

@@ -24,6 +24,8 @@ _BELL, _ESCAPE, _STRING_END = "\x07", "\x1b", "\x9c"
 
 
 class _State(Enum):
+    """The part of the text or of a control sequence that the next character continues."""
+
     TEXT = auto()
     ESCAPE = auto()
     INTERMEDIATE = auto()

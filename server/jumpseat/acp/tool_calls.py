@@ -44,7 +44,7 @@ class _ShownCall:
     """A call that the client shows."""
 
     id: str
-    """The id of the call, which is unique in the session."""
+    """The id that the client knows, unique in the conversation; see `AcpConversation.make_call_id`."""
 
     title: str
     kind: str
@@ -81,6 +81,8 @@ class TurnCalls:
         self._approvals = approvals
         self._turn_id = turn_id
         self._calls: dict[str, _ShownCall] = {}
+        """The calls, by the provider's id."""
+
         tools.on_preview = self._show_preview
 
     def show(self, event: CallEvent) -> None:

@@ -223,6 +223,7 @@ class ConversationIndex:
             if in_background and self._closed:
                 raise sqlite3.ProgrammingError("it was closed")
             if self._store.directory.is_dir():
+                # If the file cannot be used, reopen it or, if it is damaged, rebuild it; then try once more.
                 for is_last in (False, True):
                     try:
                         result = self._try_tables(self._file_tables(), action, fill_seconds)

@@ -156,6 +156,9 @@ def build_partial_line(
 ) -> dict[str, Any] | None:
     """Return the line that continues the answer of a running turn; None if there is nothing new.
 
+    The line keeps the first `blocks` blocks of the answer, appends `text` to the last of them, and adds the
+    blocks in `content`.
+
     Args:
         begun: the turn.
         known: the answer according to the previous lines.

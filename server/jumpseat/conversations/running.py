@@ -29,7 +29,7 @@ def judge_last_turn(state: State) -> Last:
 
 
 def is_running(turn: TurnState) -> bool:
-    """Whether a living process runs the turn."""
+    """Whether a living process runs the turn, or a process on another machine may run it."""
     if not turn.is_open or datetime.now(UTC) - turn.at > MAX_TURN_AGE:
         return False
     if turn.owner.host != platform.node():

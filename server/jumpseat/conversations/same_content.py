@@ -65,7 +65,7 @@ def extract_words(blocks: Iterable[ContentBlock]) -> MessageWords:
             calls.append(part.id.replace(part.name, ""))
         else:
             kept.append(part)
-    other_blocks = len(parts) // 2
+    other_blocks = len(parts) // 2  # Texts and other parts alternate, and texts come first and last.
     return MessageWords(hash(tuple(kept)) if other_blocks or length else 0, other_blocks, length, calls)
 
 

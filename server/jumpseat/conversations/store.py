@@ -305,8 +305,7 @@ class ConversationStore:
                 continue
             if read is not None:
                 family[id_] = read
-            # Forks refer to the id in the file. On a file system that ignores case, `id_` may differ from it.
-            actual_id = id_ if read is None else read.state.id
+            actual_id = id_ if read is None else read.state.id  # The case of the stored id may differ.
             queue += [(fork_id, actual_id) for fork_id in self._forks.list_forks(actual_id)]
         return list(family.values())
 

@@ -14,8 +14,8 @@ T = TypeVar("T")
 class Replan(Exception):  # noqa: N818 - control flow between adapter and engine
     """This attempt failed, and a changed request would fix the failure.
 
-    The engine makes another attempt immediately, but only once per turn for each `reason`. If it does not
-    make another attempt, it raises `error`.
+    The engine makes another attempt immediately. But it raises `error` if this attempt has already yielded
+    output, or if an earlier attempt of the turn had the same `reason`.
     """
 
     def __init__(
@@ -28,7 +28,7 @@ class Replan(Exception):  # noqa: N818 - control flow between adapter and engine
         """
         Args:
             reason: the reason for a change, in snake_case: `expired_token`, `refused_parameter:temperature`.
-            error: raised if the engine does not try again.
+            error: the error to raise if there is no other attempt.
             request: the changed request; None if only the adapter changed (a new token).
             warning: warns the user of parts that the changed request leaves out.
         """

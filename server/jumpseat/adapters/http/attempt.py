@@ -47,7 +47,11 @@ class Route(ABC):
         """
         self._provider = provider
         self._refused: dict[str, frozenset[str]] = {}
+        """The parameters that the endpoint has refused, by model."""
+
         self._efforts: dict[str, Collection[str]] = {}
+        """The reasoning efforts that remain after a refusal, by model."""
+
         self.listed_efforts: Callable[[str], Collection[str] | None] = lambda model: None
         """Returns the reasoning efforts (`low`, `high` …) that the provider lists for a model, if any."""
 

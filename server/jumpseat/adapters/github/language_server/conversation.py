@@ -76,6 +76,8 @@ class Conversations:
         """The ids of the conversations that chats may continue, by the `fingerprint` of their turns."""
 
         self._connection: ServerConnection | None = None
+        """The run of the server that has the conversations in `_known`."""
+
         self._preparing = asyncio.Lock()
         self._limit_ends: datetime | None = None
         """The end of the rate limit that was last reported as used up.

@@ -79,6 +79,8 @@ class LanguageServerIdentity:
         self._plan: str | None = None
         self._quotas: Sequence[Quota] = ()
         self._reported: AuthStatus | None = None
+        """The status that was last reported to clients, or returned to one."""
+
         self._checking: SingleFlight[AuthStatus] = SingleFlight()
         self._refreshing: SingleFlight[AuthStatus] = SingleFlight()
         self._check_until = 0.0

@@ -76,14 +76,21 @@ class ProgressDecoder:
         self._has_text = False
         self._text: list[str] = []
         self._round: Any = None
+        """The id of the round that the last text belongs to."""
+
         self._usage: Usage | None = None
         self._cited: set[str] = set()
         self._warned: set[str] = set()
         self._steps: dict[str, str] = {}
+        """The title that was last emitted for each step, by the step's id."""
+
         self._last_notification = ""
         self._end: Mapping[str, Any] = {}
+        """The last report; empty until it is received."""
+
         self._reset_at = reset_at
         self._is_limited = False
+        """Whether a notice about a used-up limit arrived in this turn."""
 
     @property
     def text(self) -> str:

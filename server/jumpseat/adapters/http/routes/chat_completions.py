@@ -60,6 +60,7 @@ class ChatCompletionsRoute(Route):
         self._initial_facts = facts_of
         self._extras = extras
         self._facts: dict[str, EndpointFacts] = {}
+        """The facts that were learned from a refusal, by model."""
 
     def prepare(self, request: ChatRequest) -> Prepared:
         """Encode a request without the parts that are known to be refused."""

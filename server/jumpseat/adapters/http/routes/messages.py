@@ -58,7 +58,10 @@ class MessagesRoute(Route):
         self._marks_cache = marks_cache
         self._extras = extras
         self._rules: dict[str, ModelRules] = {}
+        """The rules that were learned from a list of models or from a refusal, by model."""
+
         self._refused_forms: dict[str, frozenset[str]] = {}
+        """The forms of thinking that the endpoint has refused, by model."""
 
     def prepare(self, request: ChatRequest, *, takes_sampling: bool = True) -> Prepared:
         """Encode a request without the parts that are known to be refused.

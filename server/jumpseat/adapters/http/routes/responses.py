@@ -62,6 +62,7 @@ class ResponsesRoute(Route):
         self._facts = facts
         self._extras = extras
         self._refuses_unfollowed: set[str] = set()
+        """The models that refuse reasoning at the end of an answer."""
 
     def prepare(self, request: ChatRequest) -> Prepared:
         """Encode a request without the parts that are known to be refused."""
