@@ -43,6 +43,7 @@ class ToolQuestion:
         self._approval = approval
         self._folders = [*map(Path, folders)] or [Path.cwd()]
         self._is_cut = False
+        """Whether the call was last printed without some of its lines or characters."""
 
     async def ask(self, ask_line: AskLine) -> ToolDecision:
         """Print the call, ask until the answer is one of those offered, and return the decision.

@@ -34,8 +34,8 @@ class CommandsOrQuestion(LazyGroup):
         match chat.make_parser(ctx).parse_args(list(args))[0]["question"]:
             case (str(word), *_) if self.get_command(ctx, word) is not None:
                 raise click.UsageError(f"Put the options after {word!r}.", ctx)
-            case (str(word), *more) if not is_question(word):
-                raise click.UsageError(self.describe_unknown_word(ctx, word, more), ctx)
+            case (str(word), *following) if not is_question(word):
+                raise click.UsageError(self.describe_unknown_word(ctx, word, following), ctx)
         return True
 
     def resolve_command(
@@ -46,11 +46,11 @@ class CommandsOrQuestion(LazyGroup):
             return "chat", self.get_command(ctx, "chat"), args
         return super().resolve_command(ctx, args)
 
-    def describe_unknown_word(self, ctx: click.Context, word: str, more: list[str]) -> str:
+    def describe_unknown_word(self, ctx: click.Context, word: str, following: list[str]) -> str:
         """Return the message for a word that is not a command but may be a question."""
         if self.find_nearest(ctx, word) is not None:
-            return super().describe_unknown_word(ctx, word, more)
-        question = " ".join([word, *(each for each in more if not each.startswith("-"))])
+            return super().describe_unknown_word(ctx, word, following)
+        question = " ".join([word, *(each for each in following if not each.startswith("-"))])
         command = "jumpseat" if " " in question else "jumpseat chat"
         return f'No such command {word!r}. To ask a question: {command} "{question}"'
 

@@ -41,9 +41,9 @@ class CommandGroup(click.Group):
             raise click.UsageError(self.describe_unknown_word(ctx, word, args[1:]), ctx)
         return super().resolve_command(ctx, args)
 
-    def describe_unknown_word(self, ctx: click.Context, word: str, more: list[str]) -> str:
-        """Return the message for a word that is not a command."""
-        del more
+    def describe_unknown_word(self, ctx: click.Context, word: str, following: list[str]) -> str:
+        """Return the message for a word that is not a command; `following` are the arguments after it."""
+        del following
         near = self.find_nearest(ctx, word)
         return f"No such command {word!r}." + (f" Did you mean {near!r}?" if near else "")
 

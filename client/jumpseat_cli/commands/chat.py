@@ -254,7 +254,7 @@ def chat(
         "settings": settings,
         "tools": selection,
         "keep": not no_keep,
-        "find_continued": choose_continued(conversation, last=is_continued),
+        "find_continued": choose_continued(conversation, uses_last=is_continued),
         "daemon_command": daemon_command,
     }
     if asked.is_empty and prompt is None:

@@ -40,11 +40,13 @@ def keys() -> None:
 
 @keys.command("set")
 @click.argument("provider", shell_complete=_complete)
-@click.argument("more", nargs=-1, metavar="")
+@click.argument("surplus", nargs=-1, metavar="")
 @click.option("--file", "in_file", is_flag=True, help="Use a private file even if there is a keyring.")
 @config_option
 @json_option
-def set_key(provider: str, more: tuple[str, ...], in_file: bool, config: Path | None, as_json: bool) -> int:
+def set_key(
+    provider: str, surplus: tuple[str, ...], in_file: bool, config: Path | None, as_json: bool
+) -> int:
     """Ask for PROVIDER's key, store it, and refer to it in the configuration file.
 
     The key is typed without being shown, or read from a pipe; it is never an argument. If PROVIDER is a
@@ -63,7 +65,7 @@ def set_key(provider: str, more: tuple[str, ...], in_file: bool, config: Path | 
     """
     from jumpseat_cli.configuration import keys as work
 
-    if more:
+    if surplus:
         # Do not print the argument: it may be the key.
         raise click.UsageError(
             "Other users can see arguments, so leave out the key. The command asks for it."

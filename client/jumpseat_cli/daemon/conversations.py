@@ -116,11 +116,16 @@ def _describe_fault(name: str, fitting: Sequence[Mapping[str, Any]]) -> str:
     return f"{name!r} matches {len(fitting)} kept conversations: {', '.join(ids)}{more}."
 
 
-def choose_continued(conversation_id: str | None, *, last: bool) -> FindContinued | None:
-    """Return a function that looks up the conversation to continue, or None if the chat starts a new one."""
+def choose_continued(conversation_id: str | None, *, uses_last: bool) -> FindContinued | None:
+    """Return a function that looks up the conversation to continue; None if the chat starts a new one.
+
+    Args:
+        conversation_id: the id on the command line, which may be abbreviated.
+        uses_last: whether to continue the last conversation in this directory.
+    """
     if conversation_id is not None:
         return lambda client: find_conversation(client, conversation_id)
-    return _find_last_conversation if last else None
+    return _find_last_conversation if uses_last else None
 
 
 async def _find_last_conversation(client: Client) -> dict[str, Any]:

@@ -21,6 +21,8 @@ class Thinking:
         self._is_shown = is_shown
         self._writer: DimText | None = None
         self._open = False
+        """Whether pieces were added since the last `finish`."""
+
         self.text = ""
 
     def write(self, piece: str) -> None:

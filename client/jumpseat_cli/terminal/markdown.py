@@ -39,7 +39,11 @@ class BlockSplitter:
         self.fence_line = ""
         """The first line of the code fence that is still open; empty if there is none."""
         self._scanned = 0
+        """The length of the complete lines in `tail` that were examined."""
+
         self._fence: str | None = None
+        """The backticks or tildes of the code fence that is still open."""
+
         self._after_blank_line = False
         self._in_list = False
 
@@ -132,6 +136,8 @@ class _Region:
     def __init__(self, console: Console) -> None:
         self._console = console
         self._lengths: list[int] = []
+        """The length of each drawn row."""
+
         self.whole = True
         """Whether all rows were drawn, not just the last ones."""
 
@@ -196,8 +202,10 @@ class MarkdownOutput:
         """Unfinished text that was drawn and can no longer be erased."""
         self._draws = self._console.is_terminal and not self._console.is_dumb_terminal
         self._frame: asyncio.TimerHandle | None = None
-        self._printed = False
-        self._hidden = False
+        """The scheduled redraw of the tail."""
+
+        self._has_printed = False
+        self._is_cursor_hidden = False
 
     def write(self, text: str) -> None:
         """Print the blocks that this piece finishes, and schedule a redraw of the tail."""
@@ -229,7 +237,7 @@ class MarkdownOutput:
             if self._needs_empty_row:
                 self._console.print()
             self._console.print(_Rows(rest, boxes=True), end="")
-        self._printed = self._printed or bool(block.strip())
+        self._has_printed = self._has_printed or bool(block.strip())
         self._staying = self._staying[len(block) :]
 
     def _erase(self) -> None:
@@ -252,11 +260,11 @@ class MarkdownOutput:
         return before.fence_line + rest if rest else ""
 
     def _hide_cursor(self, hide: bool) -> None:
-        if self._hidden != hide:
+        if self._is_cursor_hidden != hide:
             self._console.show_cursor(not hide)
-            self._hidden = hide
+            self._is_cursor_hidden = hide
 
     @property
     def _needs_empty_row(self) -> bool:
         """Whether an empty row has to separate the next rows from the previous block."""
-        return self._printed and not self._staying
+        return self._has_printed and not self._staying
