@@ -26,7 +26,10 @@ GRACE_SECONDS = 60.0
 
 MAX_LIFE_SECONDS = 24 * 3600.0
 DEFAULT_LIFE_SECONDS = 600.0
+"""The lifetime that is assumed if the response does not state a plausible one."""
+
 CLOCK_SLACK_SECONDS = 5.0
+"""The time by which the wall clock may be set back without making a token invalid."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

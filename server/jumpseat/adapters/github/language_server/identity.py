@@ -121,7 +121,7 @@ class LanguageServerIdentity:
             )
         except ChatError as error:
             why = " ".join(filter(None, (error.message, error.hint)))
-        is_known = self._reported_by is not None and self._reported_by is self._server.running
+        is_known = self._reported_by is not None and self._reported_by is self._server.running_connection
         # Store the status, so that a later answer of the server counts as a change. Do not report it now,
         # because the caller receives it.
         self._reported = replace(
@@ -226,7 +226,7 @@ class LanguageServerIdentity:
                 rows = params.get("statuses")
                 for row in rows if isinstance(rows, list) else []:
                     if isinstance(row, Mapping) and row.get("category") == "auth" and row.get("result"):
-                        self._store_report(self._server.running, read_sign_in(row["result"], row))
+                        self._store_report(self._server.running_connection, read_sign_in(row["result"], row))
                         self._report()
             case "didChangeStatus" | "statusNotification":
                 # These notifications of older servers do not contain the account, so check the sign-in.
@@ -241,7 +241,7 @@ class LanguageServerIdentity:
 
     def recheck(self) -> None:
         """Have a running server read its stored sign-in again, and report a change."""
-        if self._server.running is not None and not self._is_closed:
+        if self._server.running_connection is not None and not self._is_closed:
             self._checking.start(self._check_locally)
 
     async def aclose(self) -> None:

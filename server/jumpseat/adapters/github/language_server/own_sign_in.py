@@ -69,7 +69,7 @@ class LanguageServerSignIn(Account):
     def watched_files(self) -> list[Path]:
         """Return the sign-in files, which other processes may change; empty if the server is not running."""
         directory = copilot_directory(self._server.environment)
-        if directory is None or self._server.running is None:
+        if directory is None or self._server.running_connection is None:
             return []
         return [directory / name for name in SIGN_IN_FILES]
 

@@ -84,6 +84,8 @@ class LanguageServer:
         self._on_notification = on_notification
         self._on_request = on_request
         self._connection: ServerConnection | None = None
+        """The connection to the last run of the server, which may have ended."""
+
         self._flight: SingleFlight[ServerConnection] = SingleFlight()
         self._starts = StartBudget(clock)
         self._failure: str | None = None
@@ -93,8 +95,8 @@ class LanguageServer:
         self._closed = False
 
     @property
-    def running(self) -> ServerConnection | None:
-        """The connection to the server; None if it does not run."""
+    def running_connection(self) -> ServerConnection | None:
+        """The connection to the server; None if the server does not run."""
         connection = self._connection
         return connection if connection is not None and connection.running else None
 
@@ -106,7 +108,7 @@ class LanguageServer:
             ConnectionError: the server cannot be started, does not become ready, or was started too often.
         """
         self._check_open()
-        running = self.running
+        running = self.running_connection
         if running is not None:
             return running
         try:

@@ -52,6 +52,8 @@ MARGIN = 1.2
 DEFAULT_LIFETIME_SECONDS = 900.0
 MAX_LIFETIME_SECONDS = 3600.0
 MAX_PAUSE_SECONDS = 60.0
+"""The longest pause after a failure, unless the interval or GitHub's `Retry-After` is longer."""
+
 MAX_FAILURES_IN_A_ROW = 8
 """The number of consecutive failures that ends the polling. The pauses between them add up to minutes."""
 

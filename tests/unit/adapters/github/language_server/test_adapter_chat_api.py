@@ -79,7 +79,7 @@ async def test_a_restarted_server_is_checked_for_conversations_again(
     remove_conversations(fake)
     adapter = make()
     await adapter.bind("gpt-4.1").chat([Message.user("Hi")])
-    running = adapter._server.running
+    running = adapter._server.running_connection
     assert running is not None
     fake.kill()
     await running.wait_until_ended()

@@ -277,7 +277,7 @@ async def test_a_restarted_server_is_checked_again(user: User) -> None:
     await user.require()
     user.fake.kill()
     await user.fake.current.wait_until_ended()
-    first = user.server.running
+    first = user.server.running_connection
     if first is not None:
         await first.wait_until_ended()
     user.fake.status = {"status": "NotSignedIn"}

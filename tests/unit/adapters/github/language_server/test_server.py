@@ -27,10 +27,10 @@ pytestmark = POSIX
 async def test_the_first_use_starts_the_server_and_names_the_client(
     harness: Harness, fake: FakeLanguageServer
 ) -> None:
-    assert harness.server.running is None
+    assert harness.server.running_connection is None
     assert not fake.starts
     connection = await harness.connect()
-    assert harness.server.running is connection
+    assert harness.server.running_connection is connection
     assert connection.server_version == "1.539.0"
     assert fake.starts[0].argv == ["--stdio"]
     params = fake.params("initialize")[0]
@@ -184,5 +184,5 @@ async def test_simultaneous_first_uses_start_one_server(harness: Harness, fake: 
     ready.set()
     found = await asyncio.gather(*tasks, return_exceptions=True)
     assert isinstance(found.pop(7), asyncio.CancelledError)
-    assert set(found) == {harness.server.running}
+    assert set(found) == {harness.server.running_connection}
     assert len(fake.starts) == 1

@@ -83,7 +83,7 @@ async def test_a_server_that_refuses_initialize_is_reported_with_its_message_and
     assert isinstance(error, ConnectionError)
     assert error.message.endswith("refuses to start: The extension host is on fire.")
     await fake.starts[0].wait_until_ended()
-    assert harness.server.running is None
+    assert harness.server.running_connection is None
 
 
 @pytest.mark.requirement("language-server:failed-start")

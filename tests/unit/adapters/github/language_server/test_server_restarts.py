@@ -46,7 +46,7 @@ async def test_requests_of_a_killed_server_fail_and_the_next_use_starts_it_again
             assert isinstance(error, ProtocolError)
             assert "killed by signal 9" in error.message
             assert not error.retryable
-        assert harness.server.running is None
+        assert harness.server.running_connection is None
         with pytest.raises(ProtocolError, match="signal 9"):
             connection.notify("more")
         with pytest.raises(ProtocolError, match="signal 9"):

@@ -227,7 +227,7 @@ async def test_one_of_two_simultaneous_sign_ins_is_refused_during_the_servers_st
     signed_out: User, approved: asyncio.Event
 ) -> None:
     user = signed_out
-    assert user.server.running is None
+    assert user.server.running_connection is None
 
     both = [asyncio.ensure_future(user.sign_in()) for _ in range(2)]
     ((refused,), (accepted,)) = await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
