@@ -103,6 +103,8 @@ class Client(Requests):
         self._on_approval = on_approval
         self._connection: DaemonConnection | None = None
         self._asking: asyncio.Lock
+        """Held while a synchronous `on_approval` runs, so that the user is asked one question at a time."""
+
         self.server_info: Mapping[str, Any] = {}
         """The daemon's `serverInfo`."""
         self.server_capabilities: Mapping[str, Any] = {}

@@ -91,8 +91,8 @@ Return the end of the last complete block, or BEG if there is none."
 
 (defun jumpseat-calls--count-lines (beg end)
   "Describe the number of lines of text in the block from BEG to END."
-  ;; If the text ends in a line ending, an empty line separates the text from
-  ;; the last line of the block.
+  ;; If the original text ended in a newline, the block has an empty line before
+  ;; its last line.  Do not count this line.
   (let ((blank (save-excursion (goto-char end) (forward-line -1) (looking-at-p "\n"))))
     (jumpseat--view-count-lines beg end (if blank 3 2))))
 

@@ -253,7 +253,8 @@ def test_attach_uses_streams_like_serve_and_leaves_them_as_they_were(
         with open_streams(kind, tmp_path / "streams", blocking=blocking) as streams:
             before = streams.flags()
             result = run(command, shared.home, streams)
-            # With `attach`, the session runs in the daemon, but ends before the attach process does.
+            # With `attach`, the session in the daemon uses these streams, and restores the flags before the
+            # attach process ends.
             assert streams.flags() == before, command
         results.append(result)
     assert results[0] == results[1]

@@ -192,7 +192,8 @@ async def test_the_partial_of_a_cancelled_chat_is_remembered_too(
     claude: Daemon, upstream: FakeUpstream
 ) -> None:
     events = message_stream(Thought(["Hm"], SIGNATURE), Words(["Hel", "lo"]))
-    # Send two events before the blocks, all four events of the thinking, and the text up to `Hel`.
+    # Send the two events that precede the blocks, the four events of the thinking block, and the first two
+    # events of the text block, which end with `Hel`.
     upstream.script(Reply.events(events[: 2 + 4 + 2]).stall_after(), ANSWER)
     request_id = claude.start("chat/start", {"messages": [user("Hi")]})
     await claude.read_delta("text_delta")
@@ -255,7 +256,7 @@ async def test_refused_reasoning_costs_only_one_request(daemon: Daemon, upstream
 
 @pytest.mark.requirement("2:call-ids-unique", "2:block-memory-owner")
 @pytest.mark.parametrize("keeps", [thin, lambda content: {"role": "assistant", "content": content}])
-async def test_two_calls_with_one_id_get_ids_of_their_own_and_go_back_as_received(
+async def test_two_calls_with_one_id_get_unique_ids_but_go_back_with_the_providers_id(
     chatty: Daemon, upstream: FakeUpstream, keeps: Callable[[Any], dict[str, Any]]
 ) -> None:
     calls = [FakeCall("call_0", "f", ['{"a":1}']), FakeCall("call_0", "f", ['{"a":2}'])]

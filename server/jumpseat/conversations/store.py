@@ -48,7 +48,7 @@ class ConversationStore:
     def __init__(self, directory: Path) -> None:
         """
         Args:
-            directory: `conversations_directory` of the state directory; created with the first conversation.
+            directory: the result of `conversations_directory()`, created with the first conversation.
         """
         self.directory = directory
         self.listeners: list[Callable[[Change], None]] = []
@@ -305,8 +305,8 @@ class ConversationStore:
                 continue
             if read is not None:
                 family[id_] = read
-            actual_id = id_ if read is None else read.state.id  # The case of the stored id may differ.
-            queue += [(fork_id, actual_id) for fork_id in self._forks.list_forks(actual_id)]
+            stored_id = id_ if read is None else read.state.id  # It differs if the disk ignores case.
+            queue += [(fork_id, stored_id) for fork_id in self._forks.list_forks(stored_id)]
         return list(family.values())
 
     def _read_existing(self, conversation_id: str, *, cached: bool = True) -> ReadFile:

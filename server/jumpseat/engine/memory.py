@@ -104,7 +104,7 @@ class _Places:
         self._known = [_Place()]
 
     def words_at(self, number: int) -> MessageWords:
-        """Return the words of the message with this number."""
+        """Return what every client preserves of the message with this number: its texts and calls."""
         if number not in self._words:
             self._words[number] = extract_words(self._messages[number].content)
         return self._words[number]
@@ -211,7 +211,7 @@ class BlockMemory:
                 if (whole := self._find_whole_answer(messages[number].content, places, number, origin))
                 is not None
             }
-            # A message without words is not part of a split answer.
+            # A message without texts and calls is not part of a split answer.
             parts = [number for number in run if places.words_at(number).digest] if len(run) > 1 else run
             if len(parts) > 1 and not found:
                 joined = tuple(chain.from_iterable(messages[number].content for number in run))
@@ -261,8 +261,9 @@ class BlockMemory:
         # Data must never be attached to the wrong answer, and a short text ("Done.") is ambiguous, so the
         # most specific known fingerprint decides.
         answers = next((found for each in fingerprints if (found := self._index.get(each))), ())
-        # The first key includes the position. Answers at one position are alternatives, so any of them may
-        # match. Answers at different positions make the match ambiguous.
+        # These answers have the same text. If their first keys are equal too, they answered the same
+        # conversation, for example because a request was repeated, so each of them is right. Otherwise the
+        # match is ambiguous.
         if len({answer.keys[0] for answer in answers}) != 1:
             return None
         for answer in reversed(answers):

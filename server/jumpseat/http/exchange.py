@@ -123,8 +123,8 @@ async def stream_events(
     """Send the request and yield the events of its answer as they arrive.
 
     The answer may be an event stream, NDJSON or one JSON body, even if the request asked for another format.
-    The content type identifies the format; if the type is generic or JSON, the first bytes do. Deltas from
-    one read are joined.
+    The content type identifies the format; if the type is generic or JSON, the first bytes do. Deltas that
+    arrive together, in one read from the connection, are joined.
 
     Args:
         client: the client, which finds the connections.

@@ -282,8 +282,8 @@ class TurnTools:
         if question is None:
             return None
         digest = digest_of(offered.server, offered.tool)
-        # An earlier decision is a denial here: a decision that allows the tool would have prevented every
-        # question except one whose `remember` is empty.
+        # If this question can be remembered, an earlier decision must be a denial: if it had allowed the
+        # tool, there would be no question.
         if question.remember and digest in self._for_turn:
             return _describe_denial(self._for_turn[digest])
         if self._approvals is None:

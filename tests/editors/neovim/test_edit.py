@@ -287,7 +287,7 @@ def test_a_finished_edit_whose_buffer_is_reloaded_is_not_applied(editing, provid
     editing.command("edit!")
     editing.command("Jumpseat accept")
     assert editing.text == BEFORE.rstrip("\n")
-    assert editing.messages[-1] == "jumpseat: There is no finished edit in this buffer."
+    assert editing.messages[-1] == "jumpseat: There is no edit to review in this buffer."
 
 
 def test_an_edit_that_is_still_being_written_cannot_be_accepted(editing, provider):

@@ -44,7 +44,7 @@ def test_hunks_are_accepted_and_rejected_with_keys(reviewing):
     assert reviewing.text == "ONE\ntwo\nthree\nfour\nfive\nSEVEN\neight"
     assert "ga accept" not in reviewing.screen
     reviewing.command("Jumpseat accept-hunk")
-    assert reviewing.messages[-1] == "jumpseat: There is no finished edit in this buffer."
+    assert reviewing.messages[-1] == "jumpseat: There is no edit to review in this buffer."
 
 
 def test_keys_accept_the_hunk_at_the_cursor_and_move_between_hunks(reviewing):
@@ -147,4 +147,4 @@ def test_an_answer_without_a_change_has_no_review(home, provider, tmp_path):
         child.wait("#_G.messages == 1")
         assert child.messages == ["jumpseat: The model changed nothing."]
         child.command("Jumpseat accept")
-        assert child.messages[-1] == "jumpseat: There is no finished edit in this buffer."
+        assert child.messages[-1] == "jumpseat: There is no edit to review in this buffer."

@@ -134,7 +134,7 @@ def test_an_edit_whose_diff_is_closed_has_buttons(rewritten, provider):
     rewritten.wait_for_count(rewritten.notifications.filter(has_text="Rewriting"), 0)
     message = rewritten.wait_for_notification("The edit of numbers.py is not yet accepted or rejected.")
     message.get_by_text("Accept", exact=True).click()
-    rewritten.wait_for_notification("There is no finished edit in this file.")
+    rewritten.wait_for_notification("There is no edit to review in this file.")
     rewritten.command("jumpseat.rejectEdit")
     rewritten.command("jumpseat.restoreEdit")
     rewritten.command("jumpseat.acceptEdit")

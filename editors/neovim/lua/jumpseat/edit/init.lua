@@ -358,7 +358,7 @@ function M.rewrite_again(buf, instruction)
   if not edit then
     return log.warn(
       review.is_open(buf) and 'Only an edit can be rewritten, not a code block.'
-        or 'There is no finished edit in this buffer.'
+        or 'There is no edit to review in this buffer.'
     )
   end
   local place = review.locate_if_partly_accepted(buf) or targets.locate(edit.target)

@@ -13,7 +13,7 @@ local namespace = vim.api.nvim_create_namespace('jumpseat.review')
 ---@class jumpseat.Review
 ---@field buf integer
 ---@field mark integer an extmark that spans the old lines
----@field start integer an extmark at the row of the first old line; if a redo inserts lines there, only `mark` moves down
+---@field start integer a second extmark at the row of the first old line; unlike `mark`, it stays there if a redo inserts lines at this row
 ---@field old string[] the lines as they are in the buffer
 ---@field new string[] the lines as they will be if all remaining hunks are accepted
 ---@field states string[][] the versions of `old`: the original, and one for each accepted hunk; an undo or a redo restores one of them
@@ -215,8 +215,8 @@ local function offer_diff(review)
   )
 end
 
---- Return the review of a buffer, with its row and its hunks. If the hunks cannot be applied, warn and return nil. If the user
---- has changed the lines, also show the new text beside the buffer.
+--- Return the review of a buffer, with its row and its hunks. If the hunks cannot be applied, warn and return nil. If the
+--- user has changed the lines, also show the new text beside the buffer. If no hunk remains, only return nil.
 ---@param buf integer
 ---@return jumpseat.Review? review
 ---@return integer row
@@ -224,7 +224,7 @@ end
 local function get_applicable(buf)
   local review = reviews[buf]
   if not review then
-    log.warn('There is no finished edit in this buffer.')
+    log.warn('There is no edit to review in this buffer.')
   elseif not vim.bo[buf].modifiable then
     log.warn("The edit cannot be applied to this buffer: 'modifiable' is off.")
   else
@@ -288,7 +288,7 @@ end
 ---@param step integer 1 for the next one, -1 for the previous one
 function M.move(buf, step)
   local review = reviews[buf]
-  if not review then return log.warn('There is no finished edit in this buffer.') end
+  if not review then return log.warn('There is no edit to review in this buffer.') end
   local row, hunks = refresh(review)
   if not row then
     return log.warn('The lines under review have changed, so the cursor cannot move to a change.')

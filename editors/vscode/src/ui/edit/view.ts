@@ -96,7 +96,7 @@ export function warnUnfinished(edit: object | undefined): void {
   showWarning(
     edit
       ? vscode.l10n.t('The edit is still being written; "Reject or Stop Edit" stops it.')
-      : vscode.l10n.t('There is no finished edit in this file.'),
+      : vscode.l10n.t('There is no edit to review in this file.'),
   );
 }
 
