@@ -37,8 +37,8 @@ LOWEST := $(VENV)-lowest
 GATEWAY := $(VENV)-litellm
 # This environment contains Cosmic Ray, with which `make mutants` changes a copy of the code.
 MUTANTS := $(VENV)-mutants
-# This environment contains Node, which runs VS Code as a server. In the environment of our own programs, this `node`
-# would hide the `node` of the machine.
+# This environment contains the Node that runs VS Code as a server. If it were installed into $(VENV), its `node` would
+# hide the `node` of the machine.
 NODE := $(VENV)-vscode
 ENVIRONMENTS := $(VENV) $(LINT) $(LOWEST) $(GATEWAY) $(MUTANTS) $(NODE)
 
@@ -79,7 +79,7 @@ BROWSER := 'playwright>=1.65,<2'
 	prepare-dist test-release clean
 
 help: ## Show this list
-	@echo "Commands (each does its own set-up in $(VENV)*):"
+	@echo "Commands (each does its own set-up in the checkout):"
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r name text; do \
 		printf '%-24s %s\n' "$$name" "$$text"; done
 

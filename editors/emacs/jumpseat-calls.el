@@ -238,7 +238,7 @@ It is turned on and off with the approval requests."
                              (jumpseat--view-make-button "Remember" #'jumpseat-allow-and-remember))))))))
 
 (defun jumpseat-calls--reveal (overlay)
-  "Scroll the windows that follow the answer so that they show all of OVERLAY."
+  "Scroll each window with point at or below OVERLAY to show its whole request."
   (dolist (window (get-buffer-window-list nil nil t))
     (when (>= (window-point window) (overlay-start overlay))
       (with-selected-window window
@@ -320,7 +320,7 @@ If the call is not in this buffer, show REQUEST below POSITION."
   "Deny the call at point, or else the first one that needs approval.
 With a prefix argument, read a REASON for the model."
   (interactive (list (when current-prefix-arg
-                       (jumpseat-calls--find-approval)
+                       (jumpseat-calls--find-approval) ; If there is none, signal an error now.
                        (read-string "Reason for denying (sent to the model): "))))
   (apply #'jumpseat-calls--decide (jumpseat-calls--find-approval) "deny"
          (unless (string-empty-p (or reason "")) (list :message reason))))
@@ -339,7 +339,7 @@ With a prefix argument, read a REASON for the model."
      (plist-get request :remember))))
 
 (defun jumpseat-allow-and-remember ()
-  "Allow the call at point, and choose what else to allow from now on."
+  "Allow the call at point, or else the first one, and choose what else to allow."
   (interactive)
   (let* ((overlay (jumpseat-calls--find-approval))
          (request (overlay-get overlay 'jumpseat-approval))
@@ -354,7 +354,7 @@ With a prefix argument, read a REASON for the model."
            (apply #'jumpseat-calls--decide overlay "allow" choice)))))))
 
 (defun jumpseat-show-diff ()
-  "Show the diff of the call at point in Diff mode."
+  "Show the diff of the call at point, or else of the first one, in Diff mode."
   (interactive)
   (let* ((request (overlay-get (jumpseat-calls--find-approval) 'jumpseat-approval))
          (text (jumpseat-calls--format-diff request)))

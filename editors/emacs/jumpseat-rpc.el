@@ -120,7 +120,7 @@ reason; otherwise, the reason is the text that LINK wrote to stderr."
     (let* ((again (<= (length jumpseat-rpc--crashes) jumpseat-rpc--restarts))
            (err (jumpseat--make-failure
                  "connection" (format "jumpseat ended unexpectedly (code %d)." code)
-                 (if again "It was restarted."
+                 (if again "It is being restarted."
                    (substitute-command-keys
                     "It ended too often to be restarted automatically. See \\[jumpseat-log].")))))
       (jumpseat--say-error err)

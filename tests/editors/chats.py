@@ -212,7 +212,7 @@ def check_killed_daemon(child: Editor, provider: ThreadedUpstream, home: Path) -
     child.wait_for_text("✗ jumpseat ended unexpectedly")
     child.wait_until_idle()
     assert child.text.endswith("## Assistant\n\nHalf an ans\n\n## Me\n\n")
-    assert "It was restarted." in child.messages[0]
+    assert "It is being restarted." in child.messages[0]
 
     child.ask("Go on.")
     child.wait_for_text("Hello there.")

@@ -1,4 +1,7 @@
-"""The rules for what a Python module may import and name, and functions that find its imports and names."""
+"""The rules for which modules a Python module may import and which protocol methods it may mention.
+
+Also the functions that find these imports and methods.
+"""
 
 from __future__ import annotations
 
@@ -53,17 +56,17 @@ LEAVES_OF_GITHUB = ("copilot", "language_server")
 """Two folders below `adapters/github/`. Both may import the modules beside them, but not each other."""
 
 CLIENT_OF_A_LANGUAGE_SERVER = "jumpseat.adapters.github.language_server"
-"""This package is a client of a language server, so it may name methods that editors send to the daemon."""
+"""This package is a client of a language server, so it may mention methods that editors call."""
 
 BASE_PROTOCOL = frozenset(method for method in METHODS if method.startswith("$/"))
-"""The methods of LSP's base protocol, which any module that implements this protocol may name."""
+"""The methods of LSP's base protocol, which any module that implements this protocol may mention."""
 
 METHODS_OF_MCP = frozenset({"initialize", "tools/list"})
 """Methods that have the same name in the Model Context Protocol and in our protocol."""
 
 LSP = BASE_PROTOCOL | {"initialize", "initialized", "shutdown", "exit", "workspace/didChangeConfiguration"}
 USES_PRIVATE_NAMES_OF_PYGLS = "jumpseat.connections.dispatcher"
-"""The only module that imports more of pygls than `pygls.uris`. `test_pygls_seams.py` tests those names."""
+"""The only module that may import more of pygls than `pygls.uris`. It also uses private names of pygls."""
 
 CLIENT_MAY_IMPORT = (
     "jumpseat.wire",

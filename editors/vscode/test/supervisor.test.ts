@@ -95,7 +95,7 @@ test('after a crash, the turn fails with the reason, and the next request works'
   const error = await failure(chat(daemon, (delta) => deltas.push(delta)));
 
   assert.deepEqual(deltas, [{ type: 'text_delta', block: 0, text: 'Once' }]);
-  assert.equal(error.sentence, 'jumpseat ended unexpectedly (code 3). It was restarted.');
+  assert.equal(error.sentence, 'jumpseat ended unexpectedly (code 3). It is being restarted.');
   assert.notEqual(await pidOf(daemon), before);
   daemon.dispose();
 });
@@ -106,7 +106,7 @@ test('a daemon that crashes too often is restarted only by the user', async () =
   for (let crash = 0; crash < 6; crash++) {
     sentences.push((await failure(chat(daemon))).sentence);
   }
-  assert.equal(sentences.filter((each) => each.endsWith('It was restarted.')).length, 5);
+  assert.equal(sentences.filter((each) => each.endsWith('It is being restarted.')).length, 5);
   assert.match(sentences[5] ?? '', /"jumpseat: Restart Server" tries again/);
   assert.equal(daemon.state, 'failed');
 

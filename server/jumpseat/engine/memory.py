@@ -133,7 +133,7 @@ class BlockMemory:
 
     def __init__(self, *, max_answers: int = MAX_ANSWERS, max_bytes: int = MAX_BYTES) -> None:
         self.refusals = Refusals()
-        """The blocks of remembered answers that providers refused."""
+        """The blocks that providers refused to accept when they were sent back."""
 
         self._max_answers = max_answers
         self._max_bytes = max_bytes
@@ -242,8 +242,8 @@ class BlockMemory:
         Returns:
             The content of the answer; None if no data was dropped, or if no answer matches with certainty.
         """
-        if any(map(_has_provider_data, given)):
-            # The client preserves such data, so it removed any missing block on purpose.
+        if any(map(_shows_that_all_is_kept, given)):
+            # This client preserves such data. So if a block is missing, the client removed it on purpose.
             return None
         words = words or places.words_at(number)
         with self._lock:
@@ -282,8 +282,8 @@ class BlockMemory:
                 del self._index[key]
 
 
-def _has_provider_data(block: ContentBlock) -> bool:
-    """Whether this block has provider data. A client that sends such a block evidently preserves the data."""
+def _shows_that_all_is_kept(block: ContentBlock) -> bool:
+    """Whether only a client that preserves more than texts and calls can have sent this block."""
     if isinstance(block, ThinkingBlock):
         return block.signature is not None or block.opaque is not None
     return isinstance(block, RedactedThinkingBlock | OtherBlock | ImageBlock)

@@ -98,7 +98,7 @@ class Hub:
         allow_many_threads()
         self._listen()
         self._open_spare()
-        self._idle.start(idle_seconds(None))
+        self._idle.set_time(idle_seconds(None))
         self._idle.resume()
         await self._ended.wait()
         self._close_listener()
@@ -227,7 +227,7 @@ class Hub:
             logger.info("the installation has changed: the daemon no longer accepts clients")
             self._retired = True
             self._ownership.retire()
-            self._idle.start(0.0)
+            self._idle.set_time(0.0)
 
     async def _attach(self, message: dict[str, Any], connection: ControlConnection) -> None:
         if not connection.can_open(FREE_DESCRIPTORS):
@@ -260,7 +260,7 @@ class Hub:
         finally:
             del self._clients[client]
         if not self._clients and not self._stopping:
-            self._idle.start(await run_blocking(self._choose_idle_seconds, client))
+            self._idle.set_time(await run_blocking(self._choose_idle_seconds, client))
 
     def _choose_idle_seconds(self, client: AttachedClient) -> float:
         """Return the seconds to wait for the next client. Blocks."""

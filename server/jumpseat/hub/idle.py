@@ -45,8 +45,8 @@ class IdleTimer:
         self._task: asyncio.Task[None] | None = None
         """The wait for that time; None while the timer is paused."""
 
-    def start(self, seconds: float) -> None:
-        """Restart the timer with this time, counted from now. A paused timer stays paused."""
+    def set_time(self, seconds: float) -> None:
+        """Restart the countdown with this time, from now. A paused timer stays paused."""
         self._at = time.monotonic() + seconds
         if self._task is not None:
             self.pause()

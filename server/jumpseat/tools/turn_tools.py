@@ -282,8 +282,8 @@ class TurnTools:
         if question is None:
             return None
         digest = digest_of(offered.server, offered.tool)
-        # If this question can be remembered, an earlier decision must be a denial: if it had allowed the
-        # tool, there would be no question.
+        # An earlier decision for this turn is a denial here: if it had allowed the tool, `_find_question`
+        # would have returned None, or a question that must be asked each time and has no `remember`.
         if question.remember and digest in self._for_turn:
             return _describe_denial(self._for_turn[digest])
         if self._approvals is None:

@@ -116,7 +116,7 @@ def test_a_program_that_always_crashes_is_started_a_limited_number_of_times(home
         child.lua("""
             local function ask()
               require('jumpseat.daemon.client').request('providers/list', {}, function(err)
-                if err.data.hint == 'It was restarted.' then ask() end
+                if err.data.hint == 'It is being restarted.' then ask() end
               end)
             end
             ask()

@@ -118,7 +118,7 @@ async def test_an_invalid_request_is_not_sent() -> None:
     assert (sink.events, adapter.requests, outcome.partial) == ([], [], None)
 
 
-async def test_warnings_of_the_plan_follow_the_start() -> None:
+async def test_a_warning_about_the_request_follows_the_start() -> None:
     call = Message("assistant", (ToolUseBlock("c1", "grep", {}, "{}"),))
     _, sink = await run(ScriptedAdapter([DONE]), ask(Message.user("a"), call, Message.user("b")))
 
@@ -173,7 +173,7 @@ async def test_an_answer_that_ends_early_is_a_protocol_error(script: Sequence[St
 @pytest.mark.parametrize(
     "script", [[ZeroDivisionError("sk-secret")], [*script_text("Hi"), ZeroDivisionError("sk-secret")]]
 )
-async def test_a_defect_ends_the_turn_like_any_failure_and_its_text_goes_to_the_log_only(
+async def test_a_defect_ends_the_turn_and_only_the_log_has_its_message(
     script: Sequence[Step], caplog: pytest.LogCaptureFixture
 ) -> None:
     sink = RecordingSink()
@@ -348,7 +348,7 @@ async def test_events_without_output_do_not_prevent_a_retry(event: Step) -> None
 
 @pytest.mark.requirement("6:rate-limit")
 @pytest.mark.parametrize("error", [RequestError("Wrong."), RateLimitError("Slow down.", retry_after=61)])
-async def test_a_final_error_and_one_with_a_long_wait_are_reported(error: ChatError) -> None:
+async def test_a_final_error_and_one_with_a_long_wait_are_not_retried(error: ChatError) -> None:
     outcome, sink = await run(ScriptedAdapter([error]))
 
     assert outcome is error

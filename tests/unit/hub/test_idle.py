@@ -36,7 +36,7 @@ async def test_the_daemon_tries_again_while_another_process_holds_the_lock(
     monkeypatch.setattr(module, "RETRY_SECONDS", 0.0)
     ending = Ending(failures=2)
     idle = IdleTimer(ending)
-    idle.start(0.0)
+    idle.set_time(0.0)
     idle.resume()
     async with asyncio.timeout(20):
         await ending.ended.wait()
@@ -46,7 +46,7 @@ async def test_the_daemon_tries_again_while_another_process_holds_the_lock(
 async def test_the_idle_time_runs_only_without_work_and_survives_short_visits() -> None:
     ending = Ending()
     idle = IdleTimer(ending)
-    idle.start(0.05)
+    idle.set_time(0.05)
     await asyncio.sleep(0.06)  # This is longer than the idle time, which does not run yet.
     assert ending.attempts == 0
     idle.resume()
@@ -61,7 +61,7 @@ async def test_the_idle_time_runs_only_without_work_and_survives_short_visits() 
 async def test_a_second_resume_does_not_start_a_second_timer() -> None:
     ending = Ending()
     idle = IdleTimer(ending)
-    idle.start(0.0)
+    idle.set_time(0.0)
     idle.resume()
     idle.resume()
     idle.pause()
@@ -75,12 +75,12 @@ async def test_a_new_time_replaces_the_running_timer() -> None:
     idle = IdleTimer(ending)
     idle.resume()
     assert asyncio.all_tasks() == {asyncio.current_task()}
-    idle.start(3600)
+    idle.set_time(3600)
     idle.resume()
     for _ in range(5):
         await asyncio.sleep(0)
     assert ending.attempts == 0
-    idle.start(0.0)
+    idle.set_time(0.0)
     async with asyncio.timeout(20):
         await ending.ended.wait()
     assert ending.attempts == 1

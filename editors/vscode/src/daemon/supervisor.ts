@@ -50,7 +50,10 @@ interface Session {
   child: Child;
 }
 
-/** This window's `jumpseat attach` process, started by the first request and restarted after a crash. */
+/**
+ * This window's connection to the shared daemon: its `jumpseat attach` process, which the first request starts, and which is
+ * restarted after a crash. The shared daemon is another process; to stop or restart this one does not end it.
+ */
 export class Daemon implements Disposable {
   readonly #options: DaemonOptions;
   readonly #stateChanged = new EventEmitter<State>();
@@ -272,7 +275,7 @@ export class Daemon implements Disposable {
       ready
         ? l10n.t('jumpseat ended unexpectedly ({0}).', how)
         : l10n.t('jumpseat ended with {0} before it was ready.', how),
-      canRestart && ready ? l10n.t('It was restarted.') : TRY_AGAIN,
+      canRestart && ready ? l10n.t('It is being restarted.') : TRY_AGAIN,
     );
     session.connection.close(lost);
     if (ready) {

@@ -161,7 +161,7 @@ local function handle_exit(gone, command, code, signal)
   local err = wire.error(
     'connection',
     ('jumpseat ended unexpectedly (code %d).'):format(code),
-    can_restart and 'It was restarted.'
+    can_restart and 'It is being restarted.'
       or 'It ended too often to be restarted automatically. See :Jumpseat log.'
   )
   log.error(err)

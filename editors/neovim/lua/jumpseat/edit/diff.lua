@@ -9,7 +9,7 @@ local namespace = vim.api.nvim_create_namespace('jumpseat.diff')
 ---@class jumpseat.Hunk
 ---@field row integer the row of the first old line, or of the line below an insertion, counted from the text's first row
 ---@field removed integer the number of old lines
----@field first integer the line at which the hunk's new lines start in the new text, from 1; for a removal, the line below
+---@field new_start integer the line at which the hunk's new lines start in the new text, from 1; for a removal, the line below
 ---@field lines string[] the hunk's new lines
 
 ---@param lines string[]
@@ -27,7 +27,7 @@ function M.compute_hunks(old, new)
       -- For an insertion, `first` is the old line above it; for a removal, `added_first` is the new line above it.
       row = removed > 0 and first - 1 or first,
       removed = removed,
-      first = added > 0 and added_first or added_first + 1,
+      new_start = added > 0 and added_first or added_first + 1,
       lines = vim.list_slice(new, added_first, added_first + added - 1),
     }
   end, changes)

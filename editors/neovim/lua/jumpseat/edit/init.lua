@@ -204,7 +204,7 @@ local function finish(edit, outcome)
   fire('EditEnded', { buf = buf, error = outcome.error, ready = ready })
 end
 
---- Send an edit with the expanded references and prompt of its instruction.
+--- Send an edit, after the references and the `/NAME` of a prompt in its instruction have been expanded.
 ---@param edit jumpseat.Edit
 ---@param expanded jumpseat.Instruction
 local function send(edit, expanded)

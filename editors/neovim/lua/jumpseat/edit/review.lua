@@ -275,7 +275,7 @@ function M.settle(buf, is_accepted)
     set_marks(review, row)
   else
     local kept = vim.list_slice(old, hunk.row + 1, hunk.row + hunk.removed)
-    review.new = splice(new, hunk.first - 1, #hunk.lines, kept)
+    review.new = splice(new, hunk.new_start - 1, #hunk.lines, kept)
   end
   local _, rest = refresh(review)
   if #rest == 0 then return end

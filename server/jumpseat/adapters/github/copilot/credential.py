@@ -151,7 +151,8 @@ class CopilotCredential:
 
         Returns:
             The reason why the next `get_bearer` returns another bearer: `newer_token` if any daemon already
-            has a newer token, else `expired_token`. The caller repeats its request once per reason.
+            has a newer token, else `expired_token`. A turn repeats its request at most once for the same
+            reason.
 
         Raises:
             NoOtherBearer: no other bearer is available now.
