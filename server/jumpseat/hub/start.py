@@ -26,7 +26,7 @@ INHERITED = frozenset(
         *("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY"),
         # Python uses these to find jumpseat, and to decide whether and where to write bytecode.
         *("PYTHONHOME", "PYTHONNOUSERSITE", "PYTHONUSERBASE", "PYTHONPLATLIBDIR"),
-        *("PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX", "SYSTEMROOT"),
+        *("PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX"),
     }
 )
 """The variables that the daemon inherits from the first client; `_select_environment` adds a few.
