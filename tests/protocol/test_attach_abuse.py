@@ -215,8 +215,8 @@ async def test_hundreds_of_clients_leave_descriptors_threads_and_memory_as_they_
         for at in range(first, first + count, 4):
             await asyncio.gather(*map(come_and_go, range(at, at + 4)))
         async with asyncio.timeout(WAIT_SECONDS):
-            # Poll, because the daemon does not report when it has noticed the end of a client.
-            while (status := await hub.status())["clients"]:  # noqa: ASYNC110
+            # Poll, because the daemon does not report that a client has ended.
+            while (status := await hub.status())["clients"]:  # noqa: ASYNC110 - see above
                 await asyncio.sleep(0.05)
         return count_of("fd", hub.pid), count_of("task", hub.pid), status["memoryBytes"]
 

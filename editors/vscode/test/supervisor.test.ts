@@ -182,7 +182,7 @@ test('a superseded start does not spawn a process, and its requests use the next
   daemon.dispose();
 });
 
-test('`launch` is told about a restart, so that it retries a failed installation', async () => {
+test('`launch` learns whether the user restarted, so that it can retry a failed installation', async () => {
   const asked: boolean[] = [];
   const { daemon } = daemonThat('well', {
     launch: (byUser) => {

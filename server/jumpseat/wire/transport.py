@@ -74,7 +74,7 @@ class Transport:
         self._input: Input | None = None
         self._output: Writer | None = None
         self._ended = False
-        """Whether the end of the input was reported, or must not be reported any more."""
+        """Whether the end of the input was reported, or `close` was called, which does not report it."""
 
         self._held = False
         """Whether the input is paused until `resume_input`."""
